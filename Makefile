@@ -1,0 +1,33 @@
+# `make demo` and `make test` start from nothing: they make .venv, install into it, and go.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: help setup demo test lint bench clean
+help:  ## what can be made
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## */\t/' | expand -t 10
+
+setup: $(STAMP)  ## make .venv and install every pinned package and airenv itself
+$(STAMP): requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $(STAMP)
+
+demo: setup  ## play a small tournament between the players there are and write a report
+	$(BIN)/python -m experiments.demo
+
+test: lint  ## lint, types, every test
+	$(BIN)/python -m pytest
+
+lint: setup
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: setup  ## measure airenv beside its peers, in one run
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf $(VENV) .venv-peers .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,30 @@
+"""Agents at a table: play one game and keep its replay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from airenv.byhand import Game
+from airenv.core.errors import BadOption
+from airenv.replay import Replay, finish_replay, start_replay
+from airenv.seat import Agent, Seat
+
+Watcher = Callable[[np.ndarray, int], None]  # the position and the action about to be made in it
+
+
+def play_game(game: Game, agents: Sequence[Agent], seed: int, watch: Watcher | None = None) -> tuple[np.ndarray, Replay]:
+    """A whole game; every seat's chance comes from the seed, so it can be played again exactly."""
+    if len(agents) != game.players:
+        raise BadOption(f"{game.players} players need {game.players} agents, not {len(agents)}")
+    rngs = [np.random.default_rng([seed, seat]) for seat in range(game.players)]
+    state = game.new(seed)
+    replay = start_replay(game, seed, [agent.name for agent in agents])
+    while (player := game.player(state)) >= 0:
+        action = agents[player].act(Seat(game, state), rngs[player])
+        if watch:
+            watch(state, action)
+        game.apply(state, action)
+        replay.actions.append(action)
+    return state, finish_replay(replay, game, state)

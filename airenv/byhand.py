@@ -1,0 +1,295 @@
+"""The engine by hand: `airenv.game("aviation", players=4)`.
+
+A state is a NumPy structured array of one record. Cloning is copying, saving is `to_bytes`; every
+method checks its input and leaves the state untouched when it complains.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zlib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from airenv.core import engine, kernels, registry
+from airenv.core.boards import board_names, find_board, load_board, problems
+from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, unknown
+from airenv.core.random import valid_seed
+
+REWARDS = {"rank": kernels.RANK, "win": kernels.WIN, "score": kernels.SCORE, "margin": kernels.MARGIN}
+MAGIC = b"airenv1\0"
+
+
+def fresh_seed() -> int:
+    """A seed from the operating system, for when the caller gives none."""
+    return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+
+
+class Game:
+    """One game with its options and board: a stateless engine over plain records."""
+
+    def __init__(self, name: str, board: str | Path | None = None, reward: str = "rank", **options: Any) -> None:
+        self.facts = registry.facts(name)
+        self.name = name
+        self._folder = Path(str(files(f"{registry.GAMES}.{name}")))
+        self._layout = registry.game_module(name, "layout")
+        self._text = registry.game_module(name, "text")
+        _register_engine(name)
+        if reward not in REWARDS:
+            raise unknown("reward", reward, REWARDS)
+        self.reward = reward
+        self.options = _read_options(registry.game_module(name, "board").Options, options)
+        self.board_name = str(board if board is not None else next(iter(board_names(self._folder))))
+        module = registry.game_module(name, "board")
+        self.board_file = load_board(find_board(self._folder, self.board_name), module.BoardFile)
+        self.board: np.ndarray = module.build(self.board_file, self.options)
+        self.dtype: np.dtype = self._layout.STATE
+        self.players = int(self.options.players)
+        self.num_actions: int = self._layout.ACTIONS
+        self.observation_size: int = self._layout.OBSERVATION
+        self.laws: dict[int, str] = self._layout.LAWS
+        self._mode = REWARDS[reward]
+        self._names: list[str] = self._text.action_names(self.board_file)
+        # Scratch: overwritten by every call, never handed out.
+        self._mask = np.zeros(self.num_actions, np.int8)
+        self._actions = np.zeros(self.num_actions, np.int64)
+        self._points = np.zeros(self.players, np.float64)
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{key}={value!r}" for key, value in self.options.model_dump().items())
+        return f"airenv.game({self.name!r}, {given}, board={self.board_name!r}, reward={self.reward!r})"
+
+    # -- playing -----------------------------------------------------------------------------------
+
+    def new(self, seed: int | None = None) -> np.ndarray:
+        """A new game; the same seed deals the same game."""
+        state = np.zeros(1, self.dtype)
+        kernels.reset_one(self.board, state, 0, fresh_seed() if seed is None else valid_seed(seed))
+        return state
+
+    def player(self, state: np.ndarray) -> int:
+        """The seat to act, -1 when the game is over."""
+        self._own(state)
+        return int(state["player"][0])
+
+    def legal_actions(self, state: np.ndarray) -> list[int]:
+        """The legal actions, in order; none when the game is over."""
+        if state.dtype is not self.dtype:
+            self._own(state)
+        n = kernels.legal_one(self.board, state, 0, self._mask, self._actions)
+        return self._actions[:n].tolist()
+
+    def legal_mask(self, state: np.ndarray) -> np.ndarray:
+        """A new int8 array with 1 for every legal action."""
+        self._own(state)
+        mask = np.empty(self.num_actions, np.int8)
+        kernels.legal_one(self.board, state, 0, mask, self._actions)
+        return mask
+
+    def apply(self, state: np.ndarray, action: int) -> None:
+        """Carry out a legal action in place; anything else is an error and changes nothing."""
+        if state.dtype is not self.dtype:
+            self._own(state)
+        if type(action) is not int:
+            action = self.valid_action(action)
+        if kernels.apply_one(self.board, state, 0, action, self._mask) <= kernels.ILLEGAL:
+            raise self.illegal(state, action)
+
+    def is_over(self, state: np.ndarray) -> bool:
+        return bool(state["over"][0])
+
+    def is_truncated(self, state: np.ndarray) -> bool:
+        """Whether the game was cut off by its length instead of ending by its rules."""
+        return bool(state["over"][0] == engine.TRUNCATED)
+
+    def scores(self, state: np.ndarray) -> np.ndarray:
+        """Each seat's score as it stands."""
+        self._own(state)
+        out = np.zeros(self.players, np.float64)
+        kernels.scores_one(self.board, state, 0, out)
+        return out
+
+    def returns(self, state: np.ndarray) -> np.ndarray:
+        """Each seat's reward by the chosen mode; zeros while the game runs."""
+        self._own(state)
+        out = np.zeros(self.players, np.float64)
+        kernels.rewards_one(self.board, state, 0, self._mode, self._points, out)
+        return out
+
+    def random_playouts(self, games: int, seed: int = 0) -> int:
+        """Play whole random games in one compiled call; returns the decisions made."""
+        if games < 1:
+            raise BadOption(f"games must be at least 1, not {games}")
+        return self._scratch_call(kernels.random_playouts, games, valid_seed(seed))
+
+    def check_playouts(self, games: int, seed: int = 0) -> str | None:
+        """Random games with every law checked after every step; None, or which law broke where."""
+        game, step, law = self._scratch_call(kernels.checked_playouts, games, valid_seed(seed))
+        if law == 0:
+            return None
+        return f"game {game}, step {step}: broken law: {self._law(law)}"
+
+    def random_position(self, seed: int, plies: int) -> np.ndarray:
+        """The position after so many random decisions (or the end, if it comes first)."""
+        state = np.zeros(1, self.dtype)
+        mask, rng = np.zeros(self.num_actions, np.int8), np.zeros(4, np.uint32)
+        kernels.random_position(self.board, state, 0, valid_seed(seed), plies, mask, rng)
+        return state
+
+    # -- what a seat sees --------------------------------------------------------------------------
+
+    def observe(self, state: np.ndarray, seat: int) -> np.ndarray:
+        """What a seat sees, as a new float32 array."""
+        return self.observe_with_mask(state, seat)[0]
+
+    def observe_with_mask(self, state: np.ndarray, seat: int) -> tuple[np.ndarray, np.ndarray]:
+        """What a seat sees and its action mask (all zero unless it is to act), as new arrays."""
+        self._own(state)
+        out = np.empty(self.observation_size, np.float32)
+        mask = np.empty(self.num_actions, np.int8)
+        kernels.observe_one(self.board, state, 0, self.valid_seat(seat), out, mask)
+        return out, mask
+
+    def determinize(self, state: np.ndarray, seat: int, seed: int) -> np.ndarray:
+        """A copy in which all that the seat cannot know is drawn anew, future chance included."""
+        self._own(state)
+        world = state.copy()
+        kernels.determinize_one(self.board, world, 0, self.valid_seat(seat), valid_seed(seed))
+        return world
+
+    def suggest(self, state: np.ndarray) -> int:
+        """The rule-of-thumb player's action."""
+        self._own(state)
+        if self.is_over(state):
+            raise GameOver("the game is over: there is nothing to suggest")
+        return int(kernels.suggest_one(self.board, state, 0))
+
+    def value(self, state: np.ndarray) -> np.ndarray:
+        """The rule-of-thumb player's estimate of each seat's chance to win."""
+        self._own(state)
+        out = np.zeros(self.players, np.float64)
+        kernels.value_one(self.board, state, 0, out)
+        return out
+
+    def view(self, state: np.ndarray, seat: int | None) -> dict[str, Any]:
+        """What a seat sees, as JSON; None for a spectator who sees everything."""
+        self._own(state)
+        who = None if seat is None else self.valid_seat(seat)
+        return self._text.view(self.board_file, self.board[0], state[0], who)
+
+    def svg(self, state: np.ndarray, seat: int | None) -> str:
+        """The table as a seat sees it, as a picture."""
+        return self._text.svg(self.view(state, seat))
+
+    def table(self, state: np.ndarray, seat: int | None) -> str:
+        """The table as a seat sees it, as text."""
+        return self._text.table(self.view(state, seat))
+
+    def describe(self, state: np.ndarray, action: int, seat: int | None) -> str:
+        """What a seat sees of an action about to be made."""
+        return self._text.describe(self.board_file, self.board[0], state[0], int(action), seat)
+
+    def action_name(self, action: int) -> str:
+        return self._names[self.valid_action(action)]
+
+    def parse_action(self, name: str) -> int:
+        """The action of a name, of any case; the inverse of action_name."""
+        wanted = " ".join(str(name).lower().split())
+        for action, known in enumerate(self._names):
+            if known.lower() == wanted:
+                return action
+        raise unknown("action", name, self._names)
+
+    # -- copies and bytes --------------------------------------------------------------------------
+
+    def clone(self, state: np.ndarray) -> np.ndarray:
+        return state.copy()
+
+    def signature(self) -> bytes:
+        """Eight bytes that differ when states of two games cannot be exchanged."""
+        what = (self.name, self.facts.rules, self.dtype.descr, self.board.tobytes())
+        return hashlib.sha256(repr(what).encode()).digest()[:8]
+
+    def to_bytes(self, state: np.ndarray) -> bytes:
+        """A state as bytes that `from_bytes` takes back, with a check sum."""
+        self._own(state)
+        body = MAGIC + self.signature() + state.tobytes()
+        return body + zlib.crc32(body).to_bytes(4, "little")
+
+    def from_bytes(self, data: bytes) -> np.ndarray:
+        """The state that `to_bytes` made; damaged or foreign bytes are an error."""
+        head = len(MAGIC) + 8
+        if len(data) != head + self.dtype.itemsize + 4 or not data.startswith(MAGIC):
+            raise BadState(f"these {len(data)} bytes are not a saved state of {self!r}")
+        if zlib.crc32(data[:-4]).to_bytes(4, "little") != data[-4:]:
+            raise BadState("a saved state is damaged: its check sum does not fit")
+        if data[len(MAGIC) : head] != self.signature():
+            raise BadState(f"a saved state belongs to another game, board, options or rules than {self!r}")
+        return np.frombuffer(data[head:-4], self.dtype).copy()
+
+    def digest(self, state: np.ndarray) -> str:
+        """A hash of the whole state, generator included."""
+        return hashlib.sha256(state.tobytes()).hexdigest()[:32]
+
+    def check(self, state: np.ndarray) -> None:
+        """Raise BadState if a law of the game does not hold."""
+        self._own(state)
+        law = int(kernels.check_one(self.board, state, 0))
+        if law:
+            raise BadState(f"broken law: {self._law(law)}")
+
+    # -- checks ------------------------------------------------------------------------------------
+
+    def valid_seat(self, seat: int) -> int:
+        if isinstance(seat, (bool, np.bool_)) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.players:
+            raise BadOption(f"a seat is an integer from 0 to {self.players - 1}, not {seat!r}")
+        return int(seat)
+
+    def valid_action(self, action: Any) -> int:
+        """An action as an int: 0-d integer arrays and NumPy integers are taken, floats and bools are not."""
+        if isinstance(action, np.ndarray) and action.shape == ():
+            action = action[()]
+        if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
+            raise IllegalAction(f"an action is an integer from 0 to {self.num_actions - 1}, not {action!r}")
+        if not 0 <= action < self.num_actions:
+            raise IllegalAction(f"there is no action {action}: actions go from 0 to {self.num_actions - 1}")
+        return int(action)
+
+    def illegal(self, state: np.ndarray, action: int) -> IllegalAction | GameOver:
+        """The error for an action that cannot be made now."""
+        if self.is_over(state):
+            return GameOver("the game is over: no action can be made")
+        legal = ", ".join(f"{a} ({self._names[a]})" for a in self.legal_actions(state))
+        name = f" ({self._names[action]})" if 0 <= action < self.num_actions else ""
+        return IllegalAction(f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}")
+
+    def _own(self, state: np.ndarray) -> None:
+        if not isinstance(state, np.ndarray) or state.dtype != self.dtype or state.shape != (1,):
+            raise BadState(f"not a state of {self.name}: an array of one {self.name} record is needed")
+
+    def _law(self, law: int) -> str:
+        return self.laws.get(law, "the mask, its count, the player to act and the end agree")
+
+    def _scratch_call(self, kernel: Any, games: int, seed: int) -> Any:
+        mask, rng = np.zeros(self.num_actions, np.int8), np.zeros(4, np.uint32)
+        return kernel(self.board, np.zeros(1, self.dtype), 0, games, seed, mask, rng)
+
+
+def _register_engine(name: str) -> None:
+    parts = {part: registry.game_module(name, part) for part in ("rules", "observe", "heuristic")}
+    functions = {n: getattr(m, n) for n in engine.CONTRACT for m in parts.values() if hasattr(m, n)}
+    engine.register(registry.game_module(name, "layout").STATE, functions)
+
+
+def _read_options(model: Any, given: dict[str, Any]) -> Any:
+    for key in given:
+        if key not in model.model_fields:
+            raise unknown("option", key, [*model.model_fields, "board", "reward"])
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        raise BadOption("; ".join(problems(error))) from None

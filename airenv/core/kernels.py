@@ -1,0 +1,269 @@
+"""Generic compiled loops over the engine contract.
+
+Public kernels take `(boards, states, i, ...)`, arrays and an index: handing an array over from Python
+costs a sixth of handing over a record. None holds the GIL; a range `start .. stop` lets several
+threads share a batch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from airenv.core.engine import RUNNING, check, determinize, legal_mask, new_game, observe, scores, step, suggest, value
+from airenv.core.jit import jit
+from airenv.core.random import below, derive_seed, seed_generator
+
+GAME_OVER, ILLEGAL, WAS_OVER = -1, -2, -3  # what apply_one answers instead of the next seat to act
+RANK, WIN, SCORE, MARGIN = 0, 1, 2, 3  # what a game is played for
+
+
+# -- one game --------------------------------------------------------------------------------------
+
+
+@jit
+def reset_one(boards, states, i, seed):
+    new_game(boards[0], states[i], seed)
+
+
+@jit
+def apply_one(boards, states, i, action, mask):
+    """Carry out an action if it is legal; returns the next seat to act. `mask` is scratch."""
+    if states[i]["over"] != RUNNING:
+        return WAS_OVER
+    legal_mask(boards[0], states[i], mask)
+    if action < 0 or action >= mask.shape[0] or mask[action] == 0:
+        return ILLEGAL
+    step(boards[0], states[i], action)
+    return np.int64(states[i]["player"])
+
+
+@jit
+def legal_one(boards, states, i, mask, actions):
+    """Write the mask and the list of legal actions; returns how many there are."""
+    n = legal_mask(boards[0], states[i], mask)
+    k = 0
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            actions[k] = action
+            k += 1
+    return n
+
+
+@jit
+def observe_one(boards, states, i, seat, out, mask):
+    """What a seat sees, and its mask: all zero unless it is this seat's move."""
+    observe(boards[0], states[i], seat, out)
+    if states[i]["player"] == seat:
+        legal_mask(boards[0], states[i], mask)
+    else:
+        mask[:] = 0
+
+
+@jit
+def determinize_one(boards, states, i, seat, seed):
+    determinize(boards[0], states[i], seat, seed)
+
+
+@jit
+def scores_one(boards, states, i, out):
+    scores(boards[0], states[i], out)
+
+
+@jit
+def check_one(boards, states, i):
+    return check(boards[0], states[i])
+
+
+@jit
+def suggest_one(boards, states, i):
+    return suggest(boards[0], states[i])
+
+
+@jit
+def value_one(boards, states, i, out):
+    value(boards[0], states[i], out)
+
+
+# -- what a game is worth --------------------------------------------------------------------------
+
+
+@jit
+def rewards_of(points, players, mode, out):
+    """Turn final scores into rewards by the chosen mode."""
+    for seat in range(players):
+        better = 0
+        equal = 0
+        best_other = -np.inf
+        for other in range(players):
+            if points[other] > points[seat]:
+                better += 1
+            elif points[other] == points[seat]:
+                equal += 1
+            if other != seat and points[other] > best_other:
+                best_other = points[other]
+        if mode == RANK:
+            # tied places share the mean of their utilities, so the sum stays zero
+            place = better + (equal - 1) * 0.5
+            out[seat] = 1.0 - 2.0 * place / max(players - 1, 1)
+        elif mode == WIN:
+            out[seat] = 1.0 / equal if better == 0 and equal < players else 0.0
+        elif mode == SCORE:
+            out[seat] = points[seat]
+        else:
+            out[seat] = points[seat] - best_other
+
+
+@jit
+def rewards_one(boards, states, i, mode, points, out):
+    """The rewards of a finished game, zeros for a running one."""
+    if states[i]["over"] == RUNNING:
+        out[:] = 0.0
+    else:
+        scores(boards[0], states[i], points)
+        rewards_of(points, out.shape[0], mode, out)
+
+
+# -- random play -----------------------------------------------------------------------------------
+
+
+@jit
+def random_action(rng, mask, legal):
+    """One of the `legal` actions set in a mask, uniformly."""
+    skip = below(rng, legal)
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            if skip == 0:
+                return action
+            skip -= 1
+    return -1
+
+
+@jit
+def playout(board, state, mask, rng):
+    """Play at random to the end; returns the decisions made."""
+    decisions = 0
+    while state["over"] == RUNNING:
+        legal = legal_mask(board, state, mask)
+        step(board, state, random_action(rng, mask, legal))
+        decisions += 1
+    return decisions
+
+
+@jit
+def random_playouts(boards, states, i, games, seed, mask, rng):
+    """Set up and play `games` random games in the record states[i]; returns the decisions made."""
+    decisions = 0
+    for game in range(games):
+        new_game(boards[0], states[i], derive_seed(seed, 0, game, rng))
+        seed_generator(rng, derive_seed(seed, 1, game, rng))
+        decisions += playout(boards[0], states[i], mask, rng)
+    return decisions
+
+
+@jit
+def checked_playouts(boards, states, i, games, seed, mask, rng):
+    """Random games with the laws checked after every step; returns (game, step, broken law) or zeros."""
+    for game in range(games):
+        new_game(boards[0], states[i], derive_seed(seed, 0, game, rng))
+        seed_generator(rng, derive_seed(seed, 1, game, rng))
+        while True:
+            legal = legal_mask(boards[0], states[i], mask)
+            total = 0
+            for action in range(mask.shape[0]):
+                total += mask[action]
+            law = check(boards[0], states[i])
+            running = states[i]["over"] == RUNNING
+            if law == 0 and (legal != total or running != (legal > 0) or running != (states[i]["player"] >= 0)):
+                law = -1
+            if law != 0:
+                return game, states[i]["steps"], law
+            if not running:
+                break
+            step(boards[0], states[i], random_action(rng, mask, legal))
+    return 0, 0, 0
+
+
+@jit
+def random_position(boards, states, i, seed, plies, mask, rng):
+    """A game played at random for so many decisions, or to just before its last one."""
+    new_game(boards[0], states[i], derive_seed(seed, 0, 0, rng))
+    seed_generator(rng, derive_seed(seed, 1, 0, rng))
+    for _ in range(plies):
+        legal = legal_mask(boards[0], states[i], mask)
+        if legal == 0:
+            break
+        step(boards[0], states[i], random_action(rng, mask, legal))
+
+
+# -- batches ---------------------------------------------------------------------------------------
+
+
+@jit
+def describe_game(board, state, slot, observations, masks, players):
+    """Write what the player to act in a slot sees."""
+    player = state["player"]
+    players[slot] = player
+    observe(board, state, player, observations[slot])
+    legal_mask(board, state, masks[slot])
+
+
+@jit
+def reset_batch(boards, states, seed, episodes, observations, masks, players, start, stop):
+    """Start the next game in every slot: game number episodes[slot] of that slot's stream."""
+    rng = np.empty(4, np.uint32)
+    for slot in range(start, stop):
+        new_game(boards[0], states[slot], derive_seed(seed, slot, episodes[slot], rng))
+        describe_game(boards[0], states[slot], slot, observations, masks, players)
+
+
+@jit
+def first_illegal(boards, states, actions, masks, start, stop):
+    """The first slot whose action is not legal, or -1; `masks` are the current ones."""
+    for slot in range(start, stop):
+        action = actions[slot]
+        if action < 0 or action >= masks.shape[1] or masks[slot, action] == 0:
+            return slot
+    return -1
+
+
+@jit
+def step_batch(boards, states, actions, seed, episodes, mode, observations, masks, players, rewards, over, final, start, stop):
+    """One decision in every slot; a finished game leaves its record in `final` and the next one starts."""
+    rng = np.empty(4, np.uint32)
+    points = np.empty(rewards.shape[1], np.float64)
+    for slot in range(start, stop):
+        step(boards[0], states[slot], actions[slot])
+        over[slot] = states[slot]["over"]
+        if over[slot] != RUNNING:
+            scores(boards[0], states[slot], points)
+            rewards_of(points, rewards.shape[1], mode, rewards[slot])
+            final[slot] = states[slot]
+            episodes[slot] += 1
+            new_game(boards[0], states[slot], derive_seed(seed, slot, episodes[slot], rng))
+        else:
+            rewards[slot, :] = 0.0
+        describe_game(boards[0], states[slot], slot, observations, masks, players)
+
+
+@jit
+def observe_seats(boards, states, slots, observations):
+    """Every seat's observation of the games in `slots`: observations[k, seat]."""
+    for k in range(slots.shape[0]):
+        for seat in range(observations.shape[1]):
+            observe(boards[0], states[slots[k]], seat, observations[k, seat])
+
+
+@jit
+def random_actions(masks, rng, actions):
+    """A uniformly random legal action for every row of a batch of masks."""
+    for slot in range(masks.shape[0]):
+        legal = 0
+        for action in range(masks.shape[1]):
+            legal += masks[slot, action]
+        actions[slot] = random_action(rng, masks[slot], legal)
+
+
+@jit
+def suggest_batch(boards, states, actions):
+    for slot in range(states.shape[0]):
+        actions[slot] = suggest(boards[0], states[slot])

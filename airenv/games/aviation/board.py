@@ -1,0 +1,92 @@
+"""Reads the two packs and this game's options, and builds the Board record."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from airenv.core.boards import Section, Typed
+from airenv.games.aviation.layout import BLUE_CARDS, BOARD, CITIES, HAND, RED_CARDS, SEATS
+
+Count = Annotated[int, Field(ge=0, le=RED_CARDS)]
+PerCity = Annotated[list[Count], Field(min_length=CITIES, max_length=CITIES)]
+NAMES = {2: "two", 3: "three", 4: "four"}
+
+
+class Options(Typed):
+    """What can be chosen for a game."""
+
+    players: Literal[2, 3, 4] = 4
+    max_turns: int = Field(default=400, ge=1, le=1_000_000)
+
+
+class Red(Section):
+    cities: Annotated[list[str], Field(min_length=CITIES, max_length=CITIES)]
+    cards: PerCity
+
+
+class Removed(Section):
+    two: PerCity
+    three: PerCity
+    four: PerCity
+
+
+class Blue(Section):
+    high_speed: Count
+    parachute: Count
+    transfer: Count
+    delay: Count
+    fair_weather: Count
+
+    def counts(self) -> list[int]:
+        return [self.high_speed, self.parachute, self.transfer, self.delay, self.fair_weather]
+
+
+class BoardFile(Typed):
+    """The two packs."""
+
+    red: Red
+    removed: Removed
+    blue: Blue
+
+    def red_counts(self, players: int) -> list[int]:
+        """The red pack of a game: a card of each city, less what is taken out for fewer players."""
+        out = getattr(self.removed, NAMES[players])
+        return [cards - gone for cards, gone in zip(self.red.cards, out, strict=True)]
+
+    @model_validator(mode="after")
+    def playable(self) -> BoardFile:
+        """All that would make a game impossible to finish, said at once."""
+        wrong = []
+        if len(set(self.red.cities)) < CITIES:
+            wrong.append("red.cities: two cities have the same name")
+        if sum(self.red.cards) > RED_CARDS:
+            wrong.append(f"red.cards: {sum(self.red.cards)} cards, at most {RED_CARDS} fit")
+        for players, name in NAMES.items():
+            counts = self.red_counts(players)
+            if min(counts) < 1:
+                wrong.append(f"removed.{name}: leaves no card of some city")
+            # Hands, the drawn card and unfinished piles can hold so many; some must be left to draw.
+            needed = players * (HAND + CITIES - 1) + 3
+            if sum(counts) < needed:
+                wrong.append(f"removed.{name}: leaves {sum(counts)} red cards, {players} players need {needed}")
+        blue = self.blue
+        if sum(blue.counts()) > BLUE_CARDS:
+            wrong.append(f"blue: {sum(blue.counts())} cards, at most {BLUE_CARDS} fit")
+        if sum(blue.counts()) - min(blue.delay, SEATS) - min(blue.parachute, SEATS) < 1:
+            wrong.append("blue: all cards could lie on the table, with none left to draw")
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
+
+
+def build(file: BoardFile, options: Options) -> np.ndarray:
+    """The Board record, as an array of one."""
+    board = np.zeros(1, BOARD)
+    board["players"] = options.players
+    board["max_turns"] = options.max_turns
+    board["red"][0, 1:] = file.red_counts(options.players)
+    board["blue"][0] = file.blue.counts()
+    return board

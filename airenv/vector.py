@@ -1,0 +1,138 @@
+"""Many games of one kind in one compiled call a step, never out of step with each other.
+
+Slot i plays game number k of its own stream: `game_seed(seed, i, k)` is the seed that
+`airenv.game(...).new` would deal the same game from. Finished games start anew at once.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+
+from airenv.byhand import Game, fresh_seed
+from airenv.core import kernels
+from airenv.core.engine import ENDED, TRUNCATED
+from airenv.core.errors import BadOption, IllegalAction
+from airenv.core.random import derive_seed, valid_seed
+
+SLOTS_PER_THREAD = 256  # below this, handing work to a second thread costs more than it brings
+
+
+def game_seed(seed: int, slot: int, number: int) -> int:
+    """The seed of a slot's k-th game."""
+    return int(derive_seed(valid_seed(seed), slot, number, np.zeros(4, np.uint32)))
+
+
+class VectorGames:
+    """A batch of games. All returned arrays are new, unless `reuse_buffers=True` is asked for:
+    then the observations of a step are overwritten by the next one."""
+
+    def __init__(
+        self,
+        name: str,
+        num_envs: int,
+        *,
+        seed: int | None = None,
+        threads: int = 1,
+        reuse_buffers: bool = False,
+        **options: Any,
+    ) -> None:
+        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
+            raise BadOption(f"num_envs is a positive integer, not {num_envs!r}")
+        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
+            raise BadOption(f"threads is a positive integer, not {threads!r}")
+        self.game = Game(name, **options)
+        self.num_envs = int(num_envs)
+        self.seed = fresh_seed() if seed is None else valid_seed(seed)
+        self._reuse = reuse_buffers
+        n, game = self.num_envs, self.game
+        self._states = np.zeros(n, game.dtype)
+        self._final = np.zeros(n, game.dtype)
+        self._episodes = np.zeros(n, np.int64)
+        self._masks = np.zeros((n, game.num_actions), np.int8)
+        self._players = np.zeros(n, np.int64)
+        self._observations = np.zeros((n, game.observation_size), np.float32)
+        self._over = np.zeros(n, np.int8)
+        self._is_reset = False
+        share = max(1, min(threads, n // SLOTS_PER_THREAD))
+        edges = np.linspace(0, n, share + 1).astype(int).tolist()
+        self._ranges = list(zip(edges[:-1], edges[1:], strict=True))
+        self._pool = ThreadPoolExecutor(share - 1) if share > 1 else None
+
+    def _run(self, kernel: Any, *args: Any) -> None:
+        """A kernel over all slots, split among the threads; the result does not depend on the split."""
+        waiting = [] if self._pool is None else [self._pool.submit(kernel, *args, *r) for r in self._ranges[1:]]
+        kernel(*args, *self._ranges[0])
+        for task in waiting:
+            task.result()
+
+    def reset(self, seed: int | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Start game 0 in every slot; returns what each player to act sees, and who that is."""
+        if seed is not None:
+            self.seed = valid_seed(seed)
+        self._episodes[:] = 0
+        seen = self._new_observations()
+        args = (self.game.board, self._states, self.seed, self._episodes, seen, self._masks, self._players)
+        self._run(kernels.reset_batch, *args)
+        self._is_reset = True
+        return self._see(seen), {"player": self._players.copy()}
+
+    def step(
+        self, actions: np.ndarray
+    ) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
+        """One decision in every game.
+
+        Returns observations and masks of the players to act next, rewards [game, seat], terminated,
+        truncated, and info: "player" to act, "finished" slots, their "final_observation" [k, seat]
+        and "final_scores" [k, seat].
+        """
+        actions = self._valid_actions(actions)
+        seen = self._new_observations()
+        rewards = np.empty((self.num_envs, self.game.players), np.float64)
+        self._run(
+            kernels.step_batch,
+            *(self.game.board, self._states, actions, self.seed, self._episodes, self.game._mode),
+            *(seen, self._masks, self._players, rewards, self._over, self._final),
+        )
+        info = {"player": self._players.copy(), **self._finished()}
+        return self._see(seen), rewards, self._over == ENDED, self._over == TRUNCATED, info
+
+    def _finished(self) -> dict[str, np.ndarray]:
+        slots = np.flatnonzero(self._over)
+        shape = (len(slots), self.game.players)
+        final = np.empty((*shape, self.game.observation_size), np.float32)
+        points = np.zeros(shape, np.float64)
+        if len(slots):
+            kernels.observe_seats(self.game.board, self._final, slots, final)
+            for k, slot in enumerate(slots):
+                kernels.scores_one(self.game.board, self._final, int(slot), points[k])
+        return {"finished": slots, "final_observation": final, "final_scores": points}
+
+    def _valid_actions(self, actions: Any) -> np.ndarray:
+        if not self._is_reset:
+            raise BadOption("call reset() before step()")
+        array = np.asarray(actions)
+        if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
+            raise IllegalAction(f"step takes {self.num_envs} integers, not {array.dtype} of shape {array.shape}")
+        array = np.ascontiguousarray(array, np.int64)
+        slot = kernels.first_illegal(self.game.board, self._states, array, self._masks, 0, self.num_envs)
+        if slot >= 0:
+            error = self.game.illegal(self._states[slot : slot + 1], int(array[slot]))
+            raise IllegalAction(f"slot {slot}: {error}")
+        return array
+
+    def _new_observations(self) -> np.ndarray:
+        return self._observations if self._reuse else np.empty_like(self._observations)
+
+    def _see(self, observations: np.ndarray) -> dict[str, np.ndarray]:
+        return {"observation": observations, "action_mask": self._masks.copy()}
+
+    def states(self) -> np.ndarray:
+        """A copy of every game's record. Privileged: it holds all hands."""
+        return self._states.copy()
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
