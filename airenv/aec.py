@@ -20,7 +20,7 @@ from airenv.core import kernels, registry
 from airenv.core.engine import TRUNCATED
 from airenv.core.errors import AirenvError, BadOption, BadState, unknown
 from airenv.core.random import valid_seed
-from airenv.render import RENDER_MODES, render
+from airenv.render import RENDER_MODES, close_window, render
 
 MAGIC = b"airsnap1"
 ILLEGAL_MODES = ("raise", "random")
@@ -250,6 +250,11 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         if self._state is None:
             raise NotReset("call reset() before rendering")
         return render(self.game, self._state, self.render_mode, self._render_seat)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self.render_mode == "human":
+            close_window()
 
 
 def pettingzoo_module(name: str) -> ModuleType:

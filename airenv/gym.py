@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium
 import numpy as np
@@ -13,7 +13,7 @@ from airenv.byhand import Game
 from airenv.core.engine import TRUNCATED
 from airenv.core.errors import BadOption, GameOver, unknown
 from airenv.core.random import valid_seed
-from airenv.render import RENDER_MODES, render
+from airenv.render import RENDER_MODES, close_window, render
 from airenv.seat import Agent, Seat, agent_from_line
 
 ILLEGAL_MODES = ("raise", "random")
@@ -26,6 +26,8 @@ class SeatEnv(gymnasium.Env):
     seat: the learner's seat, or None to draw it anew for every game
     illegal: "raise" an error, or play a "random" legal action instead
     """
+
+    metadata: ClassVar[dict[str, Any]] = {"render_modes": list(RENDER_MODES), "render_fps": 2}
 
     def __init__(
         self,
@@ -42,7 +44,6 @@ class SeatEnv(gymnasium.Env):
         if illegal not in ILLEGAL_MODES:
             raise unknown("illegal", illegal, ILLEGAL_MODES)
         self.game = Game(name, **options)
-        self.metadata = {"render_modes": list(RENDER_MODES), "render_fps": 2}
         self.render_mode = render_mode
         self._illegal = illegal
         self._fixed_seat = None if seat is None else self.game.valid_seat(seat)
@@ -97,6 +98,11 @@ class SeatEnv(gymnasium.Env):
         if self.render_mode is None or self._state is None:
             raise BadOption("render needs render_mode= at making and a reset()")
         return render(self.game, self._state, self.render_mode, self.seat)
+
+    def close(self) -> None:
+        """Close the window, if there is one."""
+        if self.render_mode == "human":
+            close_window()
 
     def _running(self) -> np.ndarray:
         if self._state is None or self.game.is_over(self._state):

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from airenv.byhand import Game
 
 RENDER_MODES = ("human", "ansi", "rgb_array")
+WINDOW = "airenv"
 
 
 @functools.cache
@@ -63,9 +64,15 @@ def _show_in_window(image: np.ndarray) -> bool:
 
     if matplotlib.get_backend().lower() == "agg":
         return False
-    figure: Any = plt.figure("airenv", figsize=(image.shape[1] / 100, image.shape[0] / 100))
+    figure: Any = plt.figure(WINDOW, figsize=(image.shape[1] / 100, image.shape[0] / 100))
     figure.clear()
     figure.figimage(image)
     plt.show(block=False)
     plt.pause(0.01)
     return True
+
+
+def close_window() -> None:
+    """Close the window that "human" opened, if it did."""
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close(WINDOW)

@@ -30,13 +30,23 @@ class Section(Typed):
 Model = TypeVar("Model", bound=Typed)
 
 
+def complain(*found: tuple[bool, str]) -> None:
+    """In a validator: raise one error with a line for every problem that is there."""
+    lines = [text for wrong, text in found if wrong]
+    if lines:
+        raise ValueError("\n".join(lines))
+
+
 def problems(error: ValidationError) -> list[str]:
     """Each problem of a failed validation as 'key: what is wrong', with the value that was given."""
     lines = []
     for item in error.errors():
         key = ".".join(str(part) for part in item["loc"]) or "(file)"
         given = "" if item["type"] in ("missing", "extra_forbidden") or not item["loc"] else f" (given: {item['input']!r})"
-        lines.append(f"{key}: {item['msg']}{given}")
+        if item["type"] == "value_error":  # ours, from `complain`
+            lines += [f"{key}: {text}" for text in str(item["ctx"]["error"]).split("\n")]
+        else:
+            lines.append(f"{key}: {item['msg']}{given}")
     return lines
 
 

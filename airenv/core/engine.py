@@ -35,7 +35,15 @@ def register(state_dtype: np.dtype, functions: dict[str, Callable[..., Any]]) ->
     for field, kind in HEADER.items():
         if state_dtype.names is None or field not in state_dtype.names:
             raise TypeError(f"a STATE needs the field {field!r} ({kind})")
+    gaps = padding(state_dtype)
+    if gaps:
+        raise TypeError(f"a STATE has {gaps} bytes of padding: copies would not be byte-identical; add a spare field")
     _engines[state_dtype] = functions
+
+
+def padding(dtype: np.dtype) -> int:
+    """Bytes of a record that belong to no field. NumPy leaves them unset when it copies."""
+    return dtype.itemsize - sum(field[0].itemsize for field in (dtype.fields or {}).values())
 
 
 def _contract(stub: Callable[..., Any]) -> Callable[..., Any]:

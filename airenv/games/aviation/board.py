@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from airenv.core.boards import Section, Typed
+from airenv.core.boards import Section, Typed, complain
 from airenv.games.aviation.layout import BLUE_CARDS, BOARD, CITIES, HAND, RED_CARDS, SEATS
 
 Count = Annotated[int, Field(ge=0, le=RED_CARDS)]
@@ -26,6 +26,14 @@ class Red(Section):
     cities: Annotated[list[str], Field(min_length=CITIES, max_length=CITIES)]
     cards: PerCity
 
+    @model_validator(mode="after")
+    def is_a_pack(self) -> Red:
+        complain(
+            (len(set(self.cities)) < CITIES, "two cities have the same name"),
+            (sum(self.cards) > RED_CARDS, f"{sum(self.cards)} cards, at most {RED_CARDS} fit"),
+        )
+        return self
+
 
 class Removed(Section):
     two: PerCity
@@ -43,6 +51,18 @@ class Blue(Section):
     def counts(self) -> list[int]:
         return [self.high_speed, self.parachute, self.transfer, self.delay, self.fair_weather]
 
+    @model_validator(mode="after")
+    def is_a_pack(self) -> Blue:
+        size = sum(self.counts())
+        complain(
+            (size > BLUE_CARDS, f"{size} cards, at most {BLUE_CARDS} fit"),
+            (
+                size <= min(self.delay, SEATS) + min(self.parachute, SEATS),
+                "all cards could lie on the table, with none left to draw",
+            ),
+        )
+        return self
+
 
 class BoardFile(Typed):
     """The two packs."""
@@ -57,28 +77,19 @@ class BoardFile(Typed):
         return [cards - gone for cards, gone in zip(self.red.cards, out, strict=True)]
 
     @model_validator(mode="after")
-    def playable(self) -> BoardFile:
-        """All that would make a game impossible to finish, said at once."""
-        wrong = []
-        if len(set(self.red.cities)) < CITIES:
-            wrong.append("red.cities: two cities have the same name")
-        if sum(self.red.cards) > RED_CARDS:
-            wrong.append(f"red.cards: {sum(self.red.cards)} cards, at most {RED_CARDS} fit")
+    def enough_cards(self) -> BoardFile:
+        """Hands, the drawn card and unfinished piles can hold so many; some must be left to draw."""
+        found = []
         for players, name in NAMES.items():
-            counts = self.red_counts(players)
-            if min(counts) < 1:
-                wrong.append(f"removed.{name}: leaves no card of some city")
-            # Hands, the drawn card and unfinished piles can hold so many; some must be left to draw.
-            needed = players * (HAND + CITIES - 1) + 3
-            if sum(counts) < needed:
-                wrong.append(f"removed.{name}: leaves {sum(counts)} red cards, {players} players need {needed}")
-        blue = self.blue
-        if sum(blue.counts()) > BLUE_CARDS:
-            wrong.append(f"blue: {sum(blue.counts())} cards, at most {BLUE_CARDS} fit")
-        if sum(blue.counts()) - min(blue.delay, SEATS) - min(blue.parachute, SEATS) < 1:
-            wrong.append("blue: all cards could lie on the table, with none left to draw")
-        if wrong:
-            raise ValueError("; ".join(wrong))
+            counts, needed = self.red_counts(players), players * (HAND + CITIES - 1) + 3
+            found += [
+                (min(counts) < 1, f"removed.{name}: leaves no card of some city"),
+                (
+                    sum(counts) < needed,
+                    f"removed.{name}: leaves {sum(counts)} red cards, {players} players need {needed}",
+                ),
+            ]
+        complain(*found)
         return self
 
 

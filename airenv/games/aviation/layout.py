@@ -66,8 +66,10 @@ STATE = np.dtype(
         ("passing", "i1", SEATS),  # card chosen in a transfer, 0: not yet
         ("lacks", "i1", SEATS),  # everybody knows: no unseen card in this hand fits the pile
         ("hand", "i1", (SEATS, KINDS)),  # cards of each city held
-        ("seen", "i1", (SEATS, KINDS)),  # at least so many of a city everybody knows to be in this hand
-        ("passed", "i1", (SEATS, KINDS)),  # besides, this player knows the left neighbour holds so many
+        # known[holder, city, observer]: at least so many of a city the observer knows to be in that hand;
+        # known[holder, city, holder] is what everybody knows, never more than any observer does
+        ("known", "i1", (SEATS, KINDS, SEATS)),
+        ("spare", "i1", 2),  # always zero; fills the record up to a multiple of four bytes
     ],
     align=True,
 )

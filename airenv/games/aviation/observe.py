@@ -18,7 +18,7 @@ from airenv.games.aviation.layout import (
     SLICES,
     TOP_DISCARDS,
 )
-from airenv.games.aviation.rules import count_unseen, delay_is_drawn, known_to
+from airenv.games.aviation.rules import count_unseen, delay_is_drawn
 
 PHASE, ACTING, PLAYERS, ON_TURN = (SLICES[n].start for n in ("phase", "acting", "players", "on_turn"))
 OWN_HAND, NEXT, PILE, DELAYED = (SLICES[n].start for n in ("hand", "next", "pile", "delayed"))
@@ -39,7 +39,7 @@ def observe(board, state, seat, out):
     for relative in range(players):
         observe_seat(state, (seat + relative) % players, relative, out)
         if relative > 0:
-            observe_opponent(board, state, seat, (seat + relative) % players, relative - 1, out)
+            observe_opponent(state, seat, (seat + relative) % players, relative - 1, out)
     observe_own(state, seat, out)
     observe_red(board, state, seat, out)
     observe_blue(board, state, out)
@@ -57,13 +57,13 @@ def observe_seat(state, seat, relative, out):
 
 
 @jit
-def observe_opponent(board, state, seat, other, row, out):
+def observe_opponent(state, seat, other, row, out):
     """What is known of another's hand."""
     if state["pile"][other] < CITIES:
         out[WAITS + row * CITIES + state["pile"][other]] = 1.0
     out[LACKS + row] = state["lacks"][other]
     for city in range(1, KINDS):
-        out[KNOWN + row * CITIES + city - 1] = known_to(board, state, seat, other, city)
+        out[KNOWN + row * CITIES + city - 1] = state["known"][other, city, seat]
 
 
 @jit

@@ -67,6 +67,7 @@ def clear(state):
     state["discard"][:] = 0
     state["blue"][:] = 0
     state["blue_discard"][:] = 0
+    state["spare"][:] = 0
     for seat in range(SEATS):
         state["held"][seat] = 0
         state["pile"][seat] = 0
@@ -76,8 +77,8 @@ def clear(state):
         state["lacks"][seat] = 0
         for city in range(KINDS):
             state["hand"][seat, city] = 0
-            state["seen"][seat, city] = 0
-            state["passed"][seat, city] = 0
+            for observer in range(SEATS):
+                state["known"][seat, city, observer] = 0
 
 
 # -- legality --------------------------------------------------------------------------------------
@@ -177,9 +178,9 @@ def draw(board, state, action):
     """Take the top of the pile or of the discards; with six in hand, build."""
     seat = state["player"]
     if action == DRAW_DISCARD:
-        state["discard_size"] -= 1
-        card = state["discard"][state["discard_size"]]
-        state["seen"][seat, card] += 1
+        card = take_discard(state)
+        for observer in range(SEATS):
+            state["known"][seat, card, observer] += 1
     else:
         card = take_red(state)
         state["lacks"][seat] = 0
@@ -198,7 +199,7 @@ def build(board, state, seat):
     laid = 0
     while state["hand"][seat, state["pile"][seat] + 1] > 0:
         state["pile"][seat] += 1
-        remove_from_hand(board, state, seat, state["pile"][seat])
+        remove_from_hand(state, seat, state["pile"][seat])
         state["lacks"][seat] = 0
         laid += 1
         if state["pile"][seat] == CITIES:
@@ -215,28 +216,19 @@ def build(board, state, seat):
 
 @jit
 def discard(board, state, card):
-    remove_from_hand(board, state, state["player"], card)
+    remove_from_hand(state, state["player"], card)
     push_discard(state, card)
     draw_blue(board, state)
 
 
 @jit
-def remove_from_hand(board, state, seat, card):
-    """Take a card out of a hand in the open: who knew of one such card there, no longer does."""
+def remove_from_hand(state, seat, card):
+    """Take a card out of a hand in the open: whoever knew of one such card there, no longer does."""
     state["hand"][seat, card] -= 1
     state["held"][seat] -= 1
-    forget(board, state, seat, card)
-
-
-@jit
-def forget(board, state, seat, card):
-    """One card less of a city is known to be in a hand; what only the right neighbour knew goes last."""
-    if state["seen"][seat, card] > 0:
-        state["seen"][seat, card] -= 1
-        return
-    right = (seat + board["players"] - 1) % board["players"]
-    if state["passed"][right, card] > 0:
-        state["passed"][right, card] -= 1
+    for observer in range(SEATS):
+        if state["known"][seat, card, observer] > 0:
+            state["known"][seat, card, observer] -= 1
 
 
 # -- the blue pack ---------------------------------------------------------------------------------
@@ -250,8 +242,7 @@ def draw_blue(board, state):
         state["blue_discard"][:] = 0
         state["blue_top"] = NO_CARD
         shuffle(state["rng"], state["blue"], state["blue_size"])
-    state["blue_size"] -= 1
-    card = state["blue"][state["blue_size"]]
+    card = take_blue(state)
     seat = state["on_turn"]
     if card == HIGH_SPEED:
         discard_blue(state, HIGH_SPEED)
@@ -266,6 +257,14 @@ def draw_blue(board, state):
         draw_delay(board, state)
     else:
         fair_weather(board, state, seat)
+
+
+@jit
+def take_blue(state):
+    state["blue_size"] -= 1
+    card = state["blue"][state["blue_size"]]
+    state["blue"][state["blue_size"]] = 0
+    return card
 
 
 @jit
@@ -330,36 +329,62 @@ def choose_to_pass(board, state, card):
 def transfer(board, state):
     players = board["players"]
     for seat in range(players):
-        state["hand"][seat, state["passing"][seat]] -= 1
+        card = state["passing"][seat]
+        state["hand"][seat, card] -= 1
         state["lacks"][seat] = 0
-        # Which card left is a secret: of every city it may have been the known one.
-        for city in range(1, KINDS):
-            forget(board, state, seat, city)
+        forget_passed(state, seat, card, (seat + 1) % players)
     for seat in range(players):
         card = state["passing"][seat]
-        state["hand"][(seat + 1) % players, card] += 1
-        state["passed"][seat, card] += 1
+        left = (seat + 1) % players
+        state["hand"][left, card] += 1
+        state["known"][left, card, seat] += 1
         state["passing"][seat] = 0
+
+
+@jit
+def forget_passed(state, seat, card, receiver):
+    """Which card left is a secret: to all but its receiver it may have been any known one."""
+    for city in range(1, KINDS):
+        for observer in range(SEATS):
+            if state["known"][seat, city, observer] > 0 and (observer != receiver or city == card):
+                state["known"][seat, city, observer] -= 1
 
 
 # -- the red pack ----------------------------------------------------------------------------------
 
 
+# Places above a pile's top are kept at zero: two games that differ in nothing but what is hidden must
+# not be told apart by cards long gone.
+
+
+@jit
+def take_red_top(state):
+    state["red_size"] -= 1
+    card = state["red"][state["red_size"]]
+    state["red"][state["red_size"]] = 0
+    return card
+
+
 @jit
 def take_red(state):
     """The top card of the red pile; when it was the last, the discards become the new pile."""
-    state["red_size"] -= 1
-    card = state["red"][state["red_size"]]
+    card = take_red_top(state)
     if state["red_size"] == 0:
-        size = state["discard_size"]
-        for i in range(size):
-            state["red"][i] = state["discard"][i]
-        state["red_size"] = size
-        state["discard_size"] = 0
-        shuffle(state["rng"], state["red"], size)
-        state["red_size"] -= 1
-        push_discard(state, state["red"][state["red_size"]])
+        renew_red(state)
     return card
+
+
+@jit
+def renew_red(state):
+    """Shuffle the discards into a new pile; its top card starts the new discards (AV-09)."""
+    size = state["discard_size"]
+    for i in range(size):
+        state["red"][i] = state["discard"][i]
+        state["discard"][i] = 0
+    state["red_size"] = size
+    state["discard_size"] = 0
+    shuffle(state["rng"], state["red"], size)
+    push_discard(state, take_red_top(state))
 
 
 @jit
@@ -368,16 +393,15 @@ def push_discard(state, card):
     state["discard_size"] += 1
 
 
-# -- what a seat cannot know -----------------------------------------------------------------------
-
-
 @jit
-def known_to(board, state, observer, seat, city):
-    """How many cards of a city an observer knows to be in another's hand."""
-    known = state["seen"][seat, city]
-    if (observer + 1) % board["players"] == seat:
-        known = known + state["passed"][observer, city]
-    return known
+def take_discard(state):
+    state["discard_size"] -= 1
+    card = state["discard"][state["discard_size"]]
+    state["discard"][state["discard_size"]] = 0
+    return card
+
+
+# -- what a seat cannot know -----------------------------------------------------------------------
 
 
 @jit
@@ -390,7 +414,7 @@ def count_unseen(board, state, seat, out):
             if state["pile"][other] >= city:
                 out[city] -= 1
             if other != seat:
-                out[city] -= known_to(board, state, seat, other, city)
+                out[city] -= state["known"][other, city, seat]
     for i in range(state["discard_size"]):
         out[state["discard"][i]] -= 1
     for city in range(1, KINDS):
@@ -422,7 +446,7 @@ def deal_fits(board, state, seat, unseen, size):
         if other == seat:
             continue
         banned = state["pile"][other] + 1 if state["lacks"][other] else 0
-        for _ in range(unknown_cards(board, state, seat, other)):
+        for _ in range(unknown_cards(state, seat, other)):
             j = k + below(state["rng"], size - k)
             card = unseen[j]
             unseen[j] = unseen[k]
@@ -434,11 +458,11 @@ def deal_fits(board, state, seat, unseen, size):
 
 
 @jit
-def unknown_cards(board, state, seat, other):
+def unknown_cards(state, seat, other):
     """Cards in another's hand the seat has no knowledge of."""
     unknown = np.int64(state["held"][other])
     for city in range(1, KINDS):
-        unknown -= known_to(board, state, seat, other, city)
+        unknown -= state["known"][other, city, seat]
     return unknown
 
 
@@ -449,9 +473,9 @@ def deal(board, state, seat, unseen, size):
     for other in range(board["players"]):
         if other == seat:
             continue
-        unknown = unknown_cards(board, state, seat, other)
+        unknown = unknown_cards(state, seat, other)
         for city in range(1, KINDS):
-            state["hand"][other, city] = known_to(board, state, seat, other, city)
+            state["hand"][other, city] = state["known"][other, city, seat]
         for _ in range(unknown):
             state["hand"][other, unseen[k]] += 1
             k += 1
@@ -463,10 +487,14 @@ def deal(board, state, seat, unseen, size):
 
 @jit
 def forget_others_secrets(board, state, seat):
-    """What others know of cards they passed is theirs, unless this seat is the one who got them."""
-    for sender in range(board["players"]):
-        if sender != seat and (sender + 1) % board["players"] != seat:
-            state["passed"][sender][:] = 0
+    """What others know of each other beyond what everybody does, the seat cannot know."""
+    for holder in range(board["players"]):
+        if holder == seat:
+            continue  # who knows what of the own hand follows from what was passed to and from the seat
+        for observer in range(board["players"]):
+            if observer != seat:
+                for city in range(1, KINDS):
+                    state["known"][holder, city, observer] = state["known"][holder, city, holder]
 
 
 @jit
@@ -565,14 +593,15 @@ def check_hand(board, state, seat):
     held = 0
     for city in range(1, KINDS):
         held += state["hand"][seat, city]
-        right = (seat + board["players"] - 1) % board["players"]
-        if state["seen"][seat, city] + state["passed"][right, city] > state["hand"][seat, city]:
-            return 4
+        for observer in range(board["players"]):
+            known = state["known"][seat, city, observer]
+            if known > state["hand"][seat, city] or known < state["known"][seat, city, seat]:
+                return 4
     if held != state["held"][seat] or held > HAND + 1:
         return 3
     if state["over"] == RUNNING and seat != state["on_turn"] and held != HAND:
         return 3
     fits = state["pile"][seat] + 1
-    if state["lacks"][seat] and state["hand"][seat, fits] > state["seen"][seat, fits]:
+    if state["lacks"][seat] and state["hand"][seat, fits] > state["known"][seat, fits, seat]:
         return 5
     return 0

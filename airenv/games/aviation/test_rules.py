@@ -101,7 +101,7 @@ def table(
         left[1 : number + 1] -= 1
     for cards in (red, discard, *(hand for hand in hands if hand is not None)):
         np.subtract.at(left, list(cards), 1)
-    for field in ("red", "discard", "hand", "seen", "passed", "lacks", "passing", "blue", "blue_discard"):
+    for field in ("red", "discard", "hand", "known", "lacks", "passing", "blue", "blue_discard"):
         s[field][:] = 0
     for seat in range(players):
         if hands[seat] is None:
@@ -887,8 +887,7 @@ def test_unseen_cards_are_those_in_the_pile_and_unknown_in_hands():
         unseen = np.rint(seen[layout.SLICES["unseen"]] * 6).astype(int)
         hidden = (
             state["hand"][0][[0, 2], 1:].sum(0)
-            - state["seen"][0][[0, 2], 1:].sum(0)
-            - state["passed"][0][1, 1:]
+            - state["known"][0][[0, 2], 1:, 1].sum(0)
         )
         pile = np.bincount(state["red"][0][: state["red_size"][0]], minlength=13)[1:]
         assert unseen.tolist() == (hidden + pile).tolist()
@@ -938,8 +937,9 @@ def test_determinize_keeps_the_card_its_seat_passed():
 
 def test_determinize_keeps_what_the_right_neighbour_knows_of_the_own_hand_only():
     for world in passed_on().worlds(1):
-        assert world["passed"][0][DENVER] == 1 and world["passed"][1][MINNEAPOLIS] == 1
-        assert not world["passed"][2].any() and not world["passed"][3].any()
+        known = world["known"]  # [holder, city, observer]
+        assert known[1, DENVER, 0] == 1 and known[2, MINNEAPOLIS, 1] == 1
+        assert not known[3].any() and not known[0].any()
 
 
 def test_determinize_honours_lacks():
@@ -1054,7 +1054,7 @@ def break_law(law, s):
     elif law == 3:
         s["held"][1] = 4
     elif law == 4:
-        s["seen"][1][BOSTON] = 1
+        s["known"][1, BOSTON] = 1
     elif law == 5:
         s["lacks"][0] = 1
     elif law == 6:
@@ -1111,11 +1111,16 @@ def test_a_bad_file_lists_all_bad_keys_at_once(tmp_path):
         assert f"{key}:" in message
 
 
-def test_a_bad_file_lists_all_that_makes_it_unplayable_at_once(tmp_path):
-    changes = [('"Denver"', '"Boston"'), ("high_speed = 3", "high_speed = 30"), ("two = [2,", "two = [8,")]
-    message = problems_of(tmp_path, *changes, ("three = [1, 1, 0", "three = [1, 1, 5"))
-    for problem in ("two cities have the same name", "54 cards, at most 27", "removed.two: leaves no card"):
+def test_a_bad_file_lists_all_that_makes_its_packs_unplayable_at_once(tmp_path):
+    changes = [('"Denver"', '"Boston"'), ("cards = [8", "cards = [9"), ("high_speed = 3", "high_speed = 30")]
+    message = problems_of(tmp_path, *changes)
+    for problem in ("red: two cities have the same name", "red: 73 cards", "blue: 54 cards, at most 27"):
         assert problem in message
+
+
+def test_a_bad_file_lists_every_number_of_players_it_cannot_serve(tmp_path):
+    message = problems_of(tmp_path, ("two = [2,", "two = [8,"), ("three = [1, 1, 0", "three = [1, 1, 6"))
+    assert "removed.two: leaves no card" in message and "removed.three: leaves no card" in message
 
 
 def test_a_bad_file_lists_bad_keys_and_unplayable_packs_at_once(tmp_path):
@@ -1126,7 +1131,7 @@ def test_a_bad_file_lists_bad_keys_and_unplayable_packs_at_once(tmp_path):
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (("cards = [8", "cards = [9"), "red.cards: 73 cards"),
+        (("cards = [8", "cards = [9"), "red: 73 cards"),
         (("5, 4]", "5, 0]"), "no card of some city"),
         (("four = [0, 0, 0, 0, 0", "four = [2, 2, 2, 0, 0"), "4 players need 67"),
         (("delay = 8", "delay = 19"), "38 cards, at most 27"),

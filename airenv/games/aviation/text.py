@@ -74,7 +74,7 @@ def view(file: BoardFile, board: np.void, state: np.void, seat: int | None) -> d
         "winner": int(state["winner"]) if state["winner"] >= 0 else None,
         "truncated": bool(state["over"] == TRUNCATED),
         "cities": list(file.red.cities),
-        "seats": [_seat_view(file, board, state, seat, other) for other in range(board["players"])],
+        "seats": [_seat_view(file, state, seat, other) for other in range(board["players"])],
         "red": {"pile": int(state["red_size"]), "discards": [file.red.cities[c - 1] for c in discards]},
         "blue": {
             "pile": int(state["blue_size"]),
@@ -85,13 +85,10 @@ def view(file: BoardFile, board: np.void, state: np.void, seat: int | None) -> d
     }
 
 
-def _seat_view(file: BoardFile, board: np.void, state: np.void, viewer: int | None, seat: int) -> dict[str, Any]:
+def _seat_view(file: BoardFile, state: np.void, viewer: int | None, seat: int) -> dict[str, Any]:
     cities = file.red.cities
     pile = int(state["pile"][seat])
     shown = viewer is None or viewer == seat
-    known = state["seen"][seat].astype(int)
-    if viewer is not None and (viewer + 1) % int(board["players"]) == seat:
-        known = known + state["passed"][viewer]
     return {
         "seat": seat,
         "pile": pile,
@@ -101,7 +98,7 @@ def _seat_view(file: BoardFile, board: np.void, state: np.void, viewer: int | No
         "parachute": bool(state["parachute"][seat]),
         "cards": int(state["held"][seat]),
         "hand": _cards(cities, state["hand"][seat]) if shown else None,
-        "known": [] if shown else _cards(cities, known),
+        "known": [] if viewer is None or viewer == seat else _cards(cities, state["known"][seat, :, viewer]),
         "nothing_fits": bool(state["lacks"][seat]),
         "has_chosen": bool(state["passing"][seat] > 0),
     }
