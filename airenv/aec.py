@@ -125,7 +125,7 @@ class AirEnv(AECEnv):  # type: ignore[misc]
             raise NotReset("call reset() before observing or stepping")
         out = np.empty(self.game.observation_size, np.float32)
         mask = np.empty(self.game.num_actions, np.int8)
-        kernels.observe_one(self.game.board, self._state, 0, self._seat_of[agent], out, mask)
+        self.game._observe_one(self.game.board, self._state, 0, self._seat_of[agent], out, mask)
         return {"observation": out, "action_mask": mask}
 
     def step(self, action: int | None) -> None:
@@ -138,7 +138,7 @@ class AirEnv(AECEnv):  # type: ignore[misc]
             self._was_dead_step(action)
             return
         chosen = action if type(action) is int else self.game.valid_action(action)
-        following = kernels.apply_one(self.game.board, self._state, 0, chosen, self.game._mask)
+        following = self.game._apply_one(self.game.board, self._state, 0, chosen, self.game._mask)
         if following <= kernels.ILLEGAL:
             following = self._play_instead(chosen)
         self._cycles += 1
@@ -160,7 +160,7 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         legal = self.game.legal_actions(self._state)
         self.infos[self.agent_selection] = {"illegal_action": action}
         instead = legal[int(self._random.integers(len(legal)))]
-        return int(kernels.apply_one(self.game.board, self._state, 0, instead, self.game._mask))
+        return int(self.game._apply_one(self.game.board, self._state, 0, instead, self.game._mask))
 
     def _finish(self) -> None:
         assert self._state is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import zlib
+from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pydantic import ValidationError
 from airenv.core import engine, kernels, registry
 from airenv.core.boards import board_names, find_board, load_board, problems
 from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, unknown
+from airenv.core.jit import direct
 from airenv.core.random import valid_seed
 
 REWARDS = {"rank": kernels.RANK, "win": kernels.WIN, "score": kernels.SCORE, "margin": kernels.MARGIN}
@@ -58,6 +60,22 @@ class Game:
         self._mask = np.zeros(self.num_actions, np.int8)
         self._actions = np.zeros(self.num_actions, np.int64)
         self._points = np.zeros(self.players, np.float64)
+        self._checked: np.ndarray | None = None  # the state last found to be one of ours
+
+    # The three calls a loop in Python makes for every decision.
+
+    @cached_property
+    def _legal_one(self) -> Any:
+        return direct(kernels.legal_one, self.board, np.zeros(1, self.dtype), 0, self._mask, self._actions)
+
+    @cached_property
+    def _apply_one(self) -> Any:
+        return direct(kernels.apply_one, self.board, np.zeros(1, self.dtype), 0, 0, self._mask)
+
+    @cached_property
+    def _observe_one(self) -> Any:
+        seen = np.zeros(self.observation_size, np.float32)
+        return direct(kernels.observe_one, self.board, np.zeros(1, self.dtype), 0, 0, seen, self._mask)
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self.options.model_dump().items())
@@ -67,36 +85,37 @@ class Game:
 
     def new(self, seed: int | None = None) -> np.ndarray:
         """A new game; the same seed deals the same game."""
-        state = np.zeros(1, self.dtype)
+        state = self._blank()
         kernels.reset_one(self.board, state, 0, fresh_seed() if seed is None else valid_seed(seed))
         return state
 
     def player(self, state: np.ndarray) -> int:
         """The seat to act, -1 when the game is over."""
-        self._own(state)
+        if state is not self._checked:
+            self._own(state)
         return int(state["player"][0])
 
     def legal_actions(self, state: np.ndarray) -> list[int]:
-        """The legal actions, in order; none when the game is over."""
-        if state.dtype is not self.dtype:
+        """The legal actions, in order; an empty list when the game is over."""
+        if state is not self._checked:
             self._own(state)
-        n = kernels.legal_one(self.board, state, 0, self._mask, self._actions)
+        n = self._legal_one(self.board, state, 0, self._mask, self._actions)
         return self._actions[:n].tolist()
 
     def legal_mask(self, state: np.ndarray) -> np.ndarray:
         """A new int8 array with 1 for every legal action."""
         self._own(state)
         mask = np.empty(self.num_actions, np.int8)
-        kernels.legal_one(self.board, state, 0, mask, self._actions)
+        self._legal_one(self.board, state, 0, mask, self._actions)
         return mask
 
     def apply(self, state: np.ndarray, action: int) -> None:
         """Carry out a legal action in place; anything else is an error and changes nothing."""
-        if state.dtype is not self.dtype:
+        if state is not self._checked:
             self._own(state)
         if type(action) is not int:
             action = self.valid_action(action)
-        if kernels.apply_one(self.board, state, 0, action, self._mask) <= kernels.ILLEGAL:
+        if self._apply_one(self.board, state, 0, action, self._mask) <= kernels.ILLEGAL:
             raise self.illegal(state, action)
 
     def is_over(self, state: np.ndarray) -> bool:
@@ -135,7 +154,7 @@ class Game:
 
     def random_position(self, seed: int, plies: int) -> np.ndarray:
         """The position after so many random decisions (or the end, if it comes first)."""
-        state = np.zeros(1, self.dtype)
+        state = self._blank()
         mask, rng = np.zeros(self.num_actions, np.int8), np.zeros(4, np.uint32)
         kernels.random_position(self.board, state, 0, valid_seed(seed), plies, mask, rng)
         return state
@@ -151,13 +170,12 @@ class Game:
         self._own(state)
         out = np.empty(self.observation_size, np.float32)
         mask = np.empty(self.num_actions, np.int8)
-        kernels.observe_one(self.board, state, 0, self.valid_seat(seat), out, mask)
+        self._observe_one(self.board, state, 0, self.valid_seat(seat), out, mask)
         return out, mask
 
     def determinize(self, state: np.ndarray, seat: int, seed: int) -> np.ndarray:
         """A copy in which all that the seat cannot know is drawn anew, future chance included."""
-        self._own(state)
-        world = state.copy()
+        world = self.clone(state)
         kernels.determinize_one(self.board, world, 0, self.valid_seat(seat), valid_seed(seed))
         return world
 
@@ -207,7 +225,10 @@ class Game:
     # -- copies and bytes --------------------------------------------------------------------------
 
     def clone(self, state: np.ndarray) -> np.ndarray:
-        return state.copy()
+        """An independent copy; by way of bytes, as NumPy copies a record field by field."""
+        if state is not self._checked:
+            self._own(state)
+        return np.ndarray(1, self.dtype, bytearray(state.tobytes()))
 
     def signature(self) -> bytes:
         """Eight bytes that differ when states of two games cannot be exchanged."""
@@ -267,9 +288,15 @@ class Game:
         name = f" ({self._names[action]})" if 0 <= action < self.num_actions else ""
         return IllegalAction(f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}")
 
+    def _blank(self) -> np.ndarray:
+        return np.ndarray(1, self.dtype, bytearray(self.dtype.itemsize))
+
     def _own(self, state: np.ndarray) -> None:
         if not isinstance(state, np.ndarray) or state.dtype != self.dtype or state.shape != (1,):
             raise BadState(f"not a state of {self.name}: an array of one {self.name} record is needed")
+        if not state.flags.writeable:
+            raise BadState("this state is read-only: play on in a clone of it")
+        self._checked = state
 
     def _law(self, law: int) -> str:
         return self.laws.get(law, "the mask, its count, the player to act and the end agree")

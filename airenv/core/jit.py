@@ -85,3 +85,13 @@ def jit(function: Callable[..., Any]) -> Any:
     if JIT_ON:
         _lock_saves(compiled._cache._cache_file)
     return compiled
+
+
+def direct(kernel: Any, *examples: Any) -> Any:
+    """The build of a kernel for arguments of these types, to be called without numba's look at the types.
+
+    That look is half of what a call costs. Arguments of another type are still refused, by a TypeError.
+    """
+    if not JIT_ON:
+        return kernel
+    return kernel.compile(tuple(numba.typeof(example) for example in examples))

@@ -125,17 +125,38 @@ def rewards_one(boards, states, i, mode, points, out):
 
 # -- random play -----------------------------------------------------------------------------------
 
+BLOCK = 32
+
 
 @jit
 def random_action(rng, mask, legal):
-    """One of the `legal` actions set in a mask, uniformly."""
+    """One of the `legal` actions set in a mask, uniformly.
+
+    Which one it is cannot be foretold, so a branch on every action would be guessed wrong: whole blocks
+    are skipped by their sums, and within a block the actions before the chosen one are counted.
+    """
     skip = below(rng, legal)
-    for action in range(mask.shape[0]):
-        if mask[action]:
-            if skip == 0:
-                return action
-            skip -= 1
-    return -1
+    first = 0
+    while first + BLOCK < mask.shape[0]:
+        inside = 0
+        for action in range(first, first + BLOCK):
+            inside += mask[action]
+        if skip < inside:
+            break
+        skip -= inside
+        first += BLOCK
+    return first + nth_set(mask[first : first + BLOCK], skip)
+
+
+@jit
+def nth_set(block, skip):
+    """The place of the action before which `skip` others are set."""
+    place = 0
+    passed = 0
+    for action in range(block.shape[0]):
+        passed += block[action]
+        place += passed <= skip
+    return place
 
 
 @jit

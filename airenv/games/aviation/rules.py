@@ -109,9 +109,9 @@ def mask_hand(state, out, first):
     hand = state["hand"][state["player"]]
     legal = 0
     for city in range(1, KINDS):
-        if hand[city] > 0:
-            out[first + city - 1] = 1
-            legal += 1
+        held = np.int8(hand[city] > 0)  # no branch: which cities are held is anybody's guess
+        out[first + city - 1] = held
+        legal += held
     return legal
 
 
