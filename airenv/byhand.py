@@ -24,6 +24,7 @@ from airenv.core.random import valid_seed
 
 REWARDS = {"rank": kernels.RANK, "win": kernels.WIN, "score": kernels.SCORE, "margin": kernels.MARGIN}
 MAGIC = b"airenv1\0"
+_NOTHING = object()
 
 
 def fresh_seed() -> int:
@@ -60,7 +61,7 @@ class Game:
         self._mask = np.zeros(self.num_actions, np.int8)
         self._actions = np.zeros(self.num_actions, np.int64)
         self._points = np.zeros(self.players, np.float64)
-        self._checked: np.ndarray | None = None  # the state last found to be one of ours
+        self._checked: Any = _NOTHING  # the state last found to be one of ours
 
     # The three calls a loop in Python makes for every decision.
 
@@ -119,11 +120,13 @@ class Game:
             raise self.illegal(state, action)
 
     def is_over(self, state: np.ndarray) -> bool:
+        if state is not self._checked:
+            self._own(state)
         return bool(state["over"][0])
 
     def is_truncated(self, state: np.ndarray) -> bool:
         """Whether the game was cut off by its length instead of ending by its rules."""
-        return bool(state["over"][0] == engine.TRUNCATED)
+        return self.is_over(state) and bool(state["over"][0] == engine.TRUNCATED)
 
     def scores(self, state: np.ndarray) -> np.ndarray:
         """Each seat's score as it stands."""

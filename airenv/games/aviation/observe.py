@@ -60,7 +60,7 @@ def observe_seat(state, seat, relative, out):
 def observe_opponent(state, seat, other, row, out):
     """What is known of another's hand."""
     if state["pile"][other] < CITIES:
-        out[WAITS + row * CITIES + state["pile"][other]] = 1.0
+        out[WAITS + row * CITIES + np.int64(state["pile"][other])] = 1.0
     out[LACKS + row] = state["lacks"][other]
     for city in range(1, KINDS):
         out[KNOWN + row * CITIES + city - 1] = state["known"][other, city, seat]
@@ -69,11 +69,11 @@ def observe_opponent(state, seat, other, row, out):
 @jit
 def observe_own(state, seat, out):
     if state["pile"][seat] < CITIES:
-        out[NEXT + state["pile"][seat]] = 1.0
+        out[NEXT + np.int64(state["pile"][seat])] = 1.0
     for city in range(1, KINDS):
         out[OWN_HAND + city - 1] = state["hand"][seat, city] / 3.0
     if state["passing"][seat] > 0:
-        out[CHOSEN + state["passing"][seat] - 1] = 1.0
+        out[CHOSEN + np.int64(state["passing"][seat]) - 1] = 1.0
 
 
 @jit
@@ -81,9 +81,9 @@ def observe_red(board, state, seat, out):
     """The discards, in order at the top and counted below, and what is left to be drawn."""
     size = state["discard_size"]
     for i in range(size):
-        out[DISCARDS + state["discard"][i] - 1] += np.float32(1.0 / 6.0)
+        out[DISCARDS + np.int64(state["discard"][i]) - 1] += np.float32(1.0 / 6.0)
     for depth in range(min(np.int64(size), TOP_DISCARDS)):
-        out[TOP + depth * CITIES + state["discard"][size - 1 - depth] - 1] = 1.0
+        out[TOP + depth * CITIES + np.int64(state["discard"][size - 1 - depth]) - 1] = 1.0
     counts = np.zeros(KINDS, np.int64)
     count_unseen(board, state, seat, counts)
     for city in range(1, KINDS):

@@ -350,6 +350,12 @@ def test_building_and_refilling_go_on_as_long_as_a_card_fits():
     assert t["phase"] == layout.DISCARDING and t["on_turn"] == 0
 
 
+def test_san_francisco_drawn_in_a_refill_wins():  # AV-03, AV-10
+    t = table(hands=[[ST_LOUIS, *DULL[:4]]], piles=[MINNEAPOLIS], red=[SAN_FRANCISCO, DENVER, BOSTON])
+    t.play(PILE, PILE, PILE)
+    assert t["winner"] == 0 and t["held"][0] == 5
+
+
 # -- discarding -------------------------------------------------------------------------------------
 
 
@@ -419,6 +425,21 @@ def test_an_extra_turn_ends_with_a_blue_card_too():
     assert t["player"] == 1 and t["blue_size"] == 24
 
 
+def test_a_blocked_player_takes_another_turn_too_and_may_be_released_in_it():
+    hand = [NEW_YORK, *DULL[:4]]
+    t = table(hands=[hand], piles=[BOSTON], delayed=[0], red=[DENVER] * 2, blue=[FAIR_WEATHER, HIGH_SPEED])
+    t.turn("Denver").play(PILE)
+    assert t["turns"] == 2 and t["pile"][0] == BOSTON and t["phase"] == layout.DISCARDING
+    t.play("discard Denver")
+    assert t["pile"][0] == NEW_YORK and t["player"] == 0 and t["turns"] == 2
+
+
+def test_a_parachute_drawn_in_an_extra_turn_loses_the_next_one():
+    t = table(2, blue=[FAIR_WEATHER, PARACHUTE, HIGH_SPEED]).turn().turn()
+    assert t["parachute"].tolist() == [1, 0, 0, 0] and t["player"] == 1
+    assert t.turn()["player"] == 1
+
+
 # -- parachute --------------------------------------------------------------------------------------
 
 
@@ -447,6 +468,26 @@ def test_a_parachute_is_discarded_at_the_lost_turn_and_the_turn_after_is_played(
 def test_two_parachutes_in_a_row_lose_two_turns():  # AV-08
     t = table(2, blue=[PARACHUTE, PARACHUTE]).turn().turn()
     assert t["player"] == 0 and t["turns"] == 5 and t["blue_discard"][PARACHUTE] == 2
+
+
+def test_a_lost_turn_passes_to_the_left():  # AV-08
+    t = table(parachute=[1], blue=[FAIR_WEATHER]).turn("Chicago")
+    assert t["player"] == t["on_turn"] == 2 and t["turns"] == 3 and t.legal() == [PILE, TOP]
+
+
+def test_neighbours_lose_their_turns_one_after_the_other():  # AV-08
+    t = table(parachute=[1, 2], blue=[FAIR_WEATHER]).turn("Chicago")
+    assert t["player"] == 3 and t["turns"] == 4 and t["blue_discard"][PARACHUTE] == 2
+
+
+def test_all_lose_a_turn_and_the_first_of_them_plays_again():  # AV-08
+    t = table(3, blue=[PARACHUTE] * 3).turn().turn().turn()
+    assert t["player"] == 0 and t["turns"] == 7 and not t["parachute"].any()
+
+
+def test_a_delay_stays_on_the_pile_through_a_lost_turn():
+    t = table(2, piles=[BOSTON, BOSTON], delayed=[1], parachute=[1], blue=[FAIR_WEATHER]).turn("Chicago")
+    assert t["player"] == 0 and t["delayed"][1] and not t["parachute"][1]
 
 
 # -- transfer mail ----------------------------------------------------------------------------------
@@ -524,6 +565,33 @@ def test_that_somebody_has_chosen_is_seen():
     assert [seat["has_chosen"] for seat in t.game.view(t.state, 1)["seats"]] == [True, False, False, False]
 
 
+def test_a_transfer_starts_with_its_drawer_whoever_that_is():  # AV-06
+    t = table(hands=HANDS, red=[ST_LOUIS] * 3, blue=[TRANSFER, FAIR_WEATHER, FAIR_WEATHER])
+    t.turn("St. Louis").turn("St. Louis").turn("St. Louis")
+    for seat in (2, 3, 0, 1):
+        assert t["player"] == seat and t["on_turn"] == 2
+        t.play("pass Chicago")
+    assert t["player"] == t["on_turn"] == 3 and t.legal() == [PILE, TOP]
+
+
+def test_two_players_swap_and_three_pass_round():  # AV-06
+    t = transfer(2).play("pass Denver", "pass Minneapolis")
+    assert t.hand(0) == [CLEVELAND, DETROIT, CHICAGO, CHICAGO, MINNEAPOLIS]
+    assert t.hand(1) == [CLEVELAND, DETROIT, CHICAGO, MINNEAPOLIS, DENVER]
+    t = transfer(3).play("pass Denver", "pass Minneapolis", "pass St. Louis")
+    assert [ST_LOUIS in t.hand(0), DENVER in t.hand(1), MINNEAPOLIS in t.hand(2)] == [True] * 3
+
+
+def test_a_received_card_that_would_win_waits_for_its_owners_turn():  # AV-06, AV-10
+    t = transfer(piles=[DENVER]).play(*["pass Chicago"] * 3, "pass San Francisco")
+    assert SAN_FRANCISCO in t.hand(0) and not t.game.is_over(t.state) and t["player"] == 1
+
+
+def test_after_a_transfer_a_parachuted_neighbour_loses_the_turn():
+    t = transfer(parachute=[1]).play("pass Denver", "pass Minneapolis", "pass St. Louis", "pass Denver")
+    assert t["player"] == 2 and not t["parachute"].any()
+
+
 # -- delay ------------------------------------------------------------------------------------------
 
 
@@ -579,6 +647,20 @@ def test_a_blocked_player_may_lay_a_delay_too():
     assert t.play(LEFT)["delayed"].tolist() == [1, 1, 0, 0]
 
 
+def test_a_delay_stays_until_its_owner_draws_fair_weather():
+    blue = [FAIR_WEATHER, FAIR_WEATHER, DELAY, FAIR_WEATHER, HIGH_SPEED]
+    t = table(2, hands=[DULL], piles=[BOSTON, BOSTON], delayed=[0], red=[DENVER] * 4, blue=blue)
+    t.turn("Denver")
+    assert t["player"] == 0 and t["delayed"].tolist() == [1, 0, 0, 0]
+    t.turn("Denver")
+    assert t["player"] == 1 and not t["delayed"].any()
+
+
+def test_only_two_play_and_the_other_one_is_delayed():
+    t = table(2, piles=[BOSTON, BOSTON], blue=[DELAY]).turn("Chicago")
+    assert t.legal() == [LEFT] and t.play(LEFT)["delayed"].tolist() == [0, 1, 0, 0] and t["player"] == 1
+
+
 # -- fair weather -----------------------------------------------------------------------------------
 
 
@@ -626,6 +708,22 @@ def test_a_released_pile_can_be_delayed_again():
     t = table(piles=[BOSTON, NEW_YORK], delayed=[1], blue=[DELAY, FAIR_WEATHER, FAIR_WEATHER])
     t.turn().turn().turn()
     assert t["player"] == 2 and t.legal() == [SECOND, THIRD]
+
+
+def test_the_refill_after_a_release_may_come_from_the_discards():  # AV-04
+    t = released(red=[DENVER, DENVER, DENVER, ST_LOUIS])
+    assert t.discards()[-1] == ST_LOUIS
+    assert ST_LOUIS in t.play(TOP).hand(0)
+
+
+@pytest.mark.parametrize("blue", [DELAY, FAIR_WEATHER, PARACHUTE, TRANSFER])
+def test_the_second_blue_card_after_a_release_counts_like_any_other(blue):  # AV-04
+    t = released(piles=[BOSTON, BOSTON], red=[DENVER] * 3 + [ST_LOUIS], blue=[blue, FAIR_WEATHER])
+    t.play(PILE, PILE, PILE, "discard Denver")
+    assert t["held"].tolist() == [5] * 4 and t["turns"] == (2 if blue in (FAIR_WEATHER, PARACHUTE) else 1)
+    assert t["parachute"][0] == (blue == PARACHUTE)
+    assert t["player"] == (0 if blue in (DELAY, TRANSFER) else 1)
+    assert t.legal()[0] == {DELAY: LEFT, TRANSFER: "pass Detroit"}.get(blue, PILE)
 
 
 # -- the end of the game ----------------------------------------------------------------------------
@@ -699,6 +797,17 @@ def test_the_limit_is_a_number_of_turns(max_turns):
         airenv.game("aviation", max_turns=max_turns)
 
 
+def test_a_blocked_player_does_not_win_with_san_francisco_in_hand():
+    t = table(hands=[[SAN_FRANCISCO, *DULL[:4]]], piles=[DENVER], delayed=[0], blue=[DELAY]).turn("Detroit")
+    assert not t.game.is_over(t.state) and t["pile"][0] == DENVER and t["player"] == 1
+
+
+@pytest.mark.parametrize(("players", "rewards"), [(2, [1, -1]), (3, [1, -0.5, -0.5])])
+def test_rewards_of_two_and_three_players_sum_to_zero(players, rewards):  # AV-10
+    t = table(players, hands=[[SAN_FRANCISCO, *DULL[:4]]], piles=[DENVER, BOSTON], red=[BOSTON]).play(PILE)
+    assert t.game.returns(t.state).tolist() == rewards
+
+
 # -- new piles --------------------------------------------------------------------------------------
 
 
@@ -757,6 +866,18 @@ def test_delays_and_parachutes_on_the_table_stay_there_when_the_blue_pile_is_ren
     assert blue.tolist() == [3, 2, 3, 6, 10]
     t.play(PILE, "discard Denver")
     assert t["delayed"][3] and t["parachute"][2] and t["blue_size"] == 23
+
+
+def test_the_new_blue_pile_is_shuffled_and_its_discards_start_afresh():  # AV-09
+    t = table(blue=[], rest="discard", red=[DENVER, DENVER]).play(PILE)
+    piles = set()
+    for seed in SEEDS:
+        other = Table(t.game, t.state.copy())
+        other.state["rng"] = seed + 1
+        other.play("discard Chicago")
+        assert other["blue_size"] == 26 and (other["blue_top"] < 0) == (other["blue_discard"].sum() == 0)
+        piles.add(other["blue"].tobytes())
+    assert len(piles) == len(SEEDS)
 
 
 # -- what is known ----------------------------------------------------------------------------------
@@ -902,6 +1023,25 @@ def test_observation_slices_cover_the_vector_and_tell_own_cards_and_piles():
     top = seen[layout.SLICES["top"]].reshape(6, 12)
     assert [int(row.argmax()) + 1 for row in top if row.any()] == [DENVER, DETROIT]
     assert seen[layout.SLICES["next"]].argmax() + 1 == NEW_YORK
+
+
+def test_two_players_know_the_cards_they_swapped():  # AV-11
+    t = transfer(2).play("pass Denver", "pass Minneapolis")
+    assert t.known(0, 1) == [DENVER] and t.known(1, 0) == [MINNEAPOLIS]
+
+
+def test_a_card_passed_on_in_the_next_transfer_is_known_to_its_last_sender_only():  # AV-11
+    t = transfer(blue=[TRANSFER, TRANSFER], red=[ST_LOUIS] * 2)
+    t.play("pass Denver", *["pass Cleveland"] * 3).turn("St. Louis")
+    t.play("pass Denver", *["pass Detroit"] * 3)
+    assert DENVER in t.hand(2) and t.known(1, 2) == [DENVER]
+    assert t.known(0, 2) == t.known(3, 2) == [] and t.known(0, 1) == [DETROIT]
+
+
+def test_a_lost_turn_changes_nothing_that_is_known():  # AV-11
+    t = table(2, hands=[DULL], red=[ST_LOUIS], discard=[DETROIT, DENVER], blue=[FAIR_WEATHER, PARACHUTE])
+    t.play(TOP, "discard Chicago").turn()
+    assert t["player"] == 1 and t.known(1, 0) == [DENVER] and t.lacking(1, 0)
 
 
 # -- possible worlds --------------------------------------------------------------------------------

@@ -1,0 +1,1 @@
+"""Everything people run: the command line, conformance, benchmarks, tournaments and reports."""
