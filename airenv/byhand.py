@@ -210,9 +210,17 @@ class Game:
         """The table as a seat sees it, as text."""
         return self._text.table(self.view(state, seat))
 
+    def hand(self, state: np.ndarray, seat: int) -> str:
+        """What a seat holds, as text."""
+        return self._text.hand(self.view(state, self.valid_seat(seat)))
+
     def describe(self, state: np.ndarray, action: int, seat: int | None) -> str:
         """What a seat sees of an action about to be made."""
         return self._text.describe(self.board_file, self.board[0], state[0], int(action), seat)
+
+    def happenings(self, before: np.ndarray, after: np.ndarray) -> list[str]:
+        """What everybody saw happen because of the action that led from one state to the other."""
+        return self._text.happenings(self.board_file, self.board[0], before[0], after[0])
 
     def action_name(self, action: int) -> str:
         return self._names[self.valid_action(action)]

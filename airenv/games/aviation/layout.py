@@ -55,6 +55,7 @@ STATE = np.dtype(
         ("discard_size", "i1"),
         ("blue_size", "i1"),
         ("blue_top", "i1"),  # face-up top of the blue discards, -1: none
+        ("blue_drawn", "i1"),  # the blue card drawn last, -1: none yet
         ("red", "i1", RED_CARDS),
         ("discard", "i1", RED_CARDS),
         ("blue", "i1", BLUE_CARDS),
@@ -69,7 +70,7 @@ STATE = np.dtype(
         # known[holder, city, observer]: at least so many of a city the observer knows to be in that hand;
         # known[holder, city, holder] is what everybody knows, never more than any observer does
         ("known", "i1", (SEATS, KINDS, SEATS)),
-        ("spare", "i1", 2),  # always zero; fills the record up to a multiple of four bytes
+        ("spare", "i1", 1),  # always zero; fills the record up to a multiple of four bytes
     ],
     align=True,
 )

@@ -63,6 +63,7 @@ def clear(state):
     state["winner"] = NOBODY
     state["discard_size"] = 0
     state["blue_top"] = NO_CARD
+    state["blue_drawn"] = NO_CARD
     state["red"][:] = 0
     state["discard"][:] = 0
     state["blue"][:] = 0
@@ -243,6 +244,7 @@ def draw_blue(board, state):
         state["blue_top"] = NO_CARD
         shuffle(state["rng"], state["blue"], state["blue_size"])
     card = take_blue(state)
+    state["blue_drawn"] = card
     seat = state["on_turn"]
     if card == HIGH_SPEED:
         discard_blue(state, HIGH_SPEED)

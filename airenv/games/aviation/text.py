@@ -15,10 +15,12 @@ from airenv.games.aviation.layout import (
     CITIES,
     DELAY_FIRST,
     DISCARD_FIRST,
+    DISCARDING,
     DRAW_DISCARD,
     DRAW_PILE,
     KINDS,
     PASS_FIRST,
+    PASSING,
     PHASE_NAMES,
 )
 from airenv.games.aviation.picture import svg as picture
@@ -55,6 +57,29 @@ def describe(file: BoardFile, board: np.void, state: np.void, action: int, seat:
     return f"{who} delays Player {victim}"
 
 
+def happenings(file: BoardFile, board: np.void, before: np.void, after: np.void) -> list[str]:
+    """What everybody saw happen because of an action."""
+    seat, cities = int(before["on_turn"]), file.red.cities
+    told = []
+    laid = cities[before["pile"][seat] : after["pile"][seat]]
+    discarded = before["phase"] == DISCARDING
+    if discarded:
+        told.append(f"the blue card is {BLUE_NAMES[after['blue_drawn']]}")
+    if discarded and before["delayed"][seat] and not after["delayed"][seat]:
+        told.append("the delay is lifted")
+    if laid:
+        told.append(f"Player {seat} lays {', '.join(laid)}")
+    if before["phase"] == PASSING and not after["passing"].any():
+        told.append("all cards move to the left")
+    lost = range(int(before["turns"]) + 1, int(after["turns"]))
+    told += [f"Player {(seat + left) % int(board['players'])} loses a turn" for left, _ in enumerate(lost, 1)]
+    if after["winner"] >= 0:
+        told.append(f"Player {after['winner']} wins")
+    elif after["over"] == TRUNCATED:
+        told.append("the game is cut off")
+    return told
+
+
 def view(file: BoardFile, board: np.void, state: np.void, seat: int | None) -> dict[str, Any]:
     """What a seat sees, as JSON (None: a spectator who sees every hand)."""
     running = state["over"] == RUNNING
@@ -80,6 +105,7 @@ def view(file: BoardFile, board: np.void, state: np.void, seat: int | None) -> d
             "pile": int(state["blue_size"]),
             "discards": {BLUE_NAMES[k]: int(state["blue_discard"][k]) for k in range(BLUE_KINDS)},
             "top": BLUE_NAMES[blue_top] if blue_top >= 0 else None,
+            "drawn": BLUE_NAMES[state["blue_drawn"]] if state["blue_drawn"] >= 0 else None,
         },
         "chosen": file.red.cities[own - 1] if own else None,
     }
@@ -126,6 +152,13 @@ def table(view: dict[str, Any]) -> str:
     if view["phase"] == "over":
         lines.append("cut off: nobody wins" if view["winner"] is None else f"Player {view['winner']} wins")
     return "\n".join(lines)
+
+
+def hand(view: dict[str, Any]) -> str:
+    """The own hand in a line, with what it is waiting for."""
+    own = view["seats"][view["seat"]]
+    waits = f"waiting for {own['next']}" if own["next"] else "all laid"
+    return f"{', '.join(own['hand'])}   ({waits}{', delayed' if own['delayed'] else ''})"
 
 
 def svg(view: dict[str, Any]) -> str:

@@ -1,0 +1,70 @@
+"""`airenv check`: the conformance suite on one game, with a line a law."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+import airenv
+from airenv.core.errors import BadOption, unknown
+from experiments.conformance import CHECKS, Check
+
+
+def show_laws(console: Console) -> None:
+    table = Table("group", "law", "says")
+    for check in CHECKS:
+        table.add_row(check.group, check.name, check.says)
+    console.print(table)
+
+
+def chosen_checks(only: Sequence[str] | None) -> list[Check]:
+    names = [check.name for check in CHECKS]
+    for name in only or []:
+        if name not in names:
+            raise unknown("law", name, names)
+    return [check for check in CHECKS if not only or check.name in only]
+
+
+def run(console: Console, name: str, players: int | None, only: Sequence[str] | None) -> bool:
+    """Run the laws at every number of players; says for each whether it holds, and what broke it."""
+    checks = chosen_checks(only)
+    counts = airenv.facts(name).players
+    if players is not None and players not in counts:
+        raise BadOption(f"{name} is for {', '.join(map(str, counts))} players, not {players}")
+    tables = counts if players is None else (players,)
+    broken = 0
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(name, total=len(checks) * len(tables))
+        for check in checks:
+            start = time.perf_counter()
+            faults = []
+            for number in tables:
+                progress.update(bar, description=f"{check.name}, {number} players")
+                faults += attempt(check, name, number)
+                progress.advance(bar)
+            broken += bool(faults)
+            tell(console, check, faults, time.perf_counter() - start)
+    verdict = "every law holds" if not broken else f"{broken} of {len(checks)} laws are broken"
+    console.print(f"{name}, {', '.join(map(str, tables))} players: {verdict}", style="red" if broken else "green")
+    return not broken
+
+
+def attempt(check: Check, name: str, players: int) -> list[str]:
+    """What is wrong with a law at one number of players: nothing, or one message."""
+    try:
+        check.law(name, players)
+    except Exception as error:  # whatever a game under test raises is a finding, not a crash of the suite
+        return [f"{players} players: {type(error).__name__}: {error}"]
+    return []
+
+
+def tell(console: Console, check: Check, faults: list[str], seconds: float) -> None:
+    mark = "[red]broken[/red]" if faults else "[green]holds [/green]"
+    console.print(f"{mark} {check.group:12s} {check.says} [dim]({check.name}, {seconds:.1f} s)[/dim]", soft_wrap=True)
+    for fault in faults:
+        console.print(f"       {fault[:1500]}", style="red", markup=False, soft_wrap=True)

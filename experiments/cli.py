@@ -1,0 +1,217 @@
+"""The command line: `airenv games | play | watch | replay | check | bench`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+import airenv
+from airenv.byhand import fresh_seed
+from airenv.core.errors import AirenvError, BadOption
+from airenv.core.random import valid_seed
+
+app = typer.Typer(
+    name="airenv",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    help="Board games about flying the mail, as fast and leak-free environments: play, watch, check, measure.",
+)
+
+GAME = Annotated[str, typer.Argument(help="The game's name; `airenv games` lists them.", show_default=False)]
+PLAYERS = Annotated[int | None, typer.Option("--players", "-p", help="How many play; by default the game's own number.")]
+SEED = Annotated[int | None, typer.Option(help="Deal the game of this seed; by default a new one.")]
+BOARD = Annotated[str | None, typer.Option(help="A board the game ships, or a TOML file of your own.")]
+SET = Annotated[
+    list[str] | None, typer.Option("--set", help="A further option of the game, as `key=value`; may be repeated.")
+]
+SAVE = Annotated[Path | None, typer.Option(help="Where the replay goes; by default into `runs/`.")]
+
+
+def console() -> Console:
+    return Console(highlight=False)
+
+
+def read_value(text: str) -> Any:
+    import yaml
+
+    return yaml.safe_load(text)
+
+
+def open_game(name: str, players: int | None, board: str | None = None, settings: list[str] | None = None) -> Any:
+    """A game with the options given on the command line."""
+    options: dict[str, Any] = {} if players is None else {"players": players}
+    for setting in settings or []:
+        key, equals, value = setting.partition("=")
+        if not equals:
+            raise BadOption(f"--set takes key=value, not {setting!r}")
+        options[key.strip()] = read_value(value)
+    return airenv.game(name, board=board, **options)
+
+
+def default_path(kind: str, name: str, seed: int) -> Path:
+    return Path("runs") / kind / f"{name}-{seed}.json"
+
+
+@app.command()
+def games() -> None:
+    """List the games with their players and where they come from."""
+    table = Table("game", "title", "by", "year", "players", "about")
+    for name in airenv.game_names():
+        facts = airenv.facts(name)
+        players = f"{min(facts.players)}-{max(facts.players)}"
+        table.add_row(name, facts.title, facts.author, facts.year, players, facts.summary)
+    console().print(table)
+
+
+@app.command()
+def play(
+    game: Annotated[str | None, typer.Argument(help="The game's name.", show_default=False)] = None,
+    players: PLAYERS = None,
+    vs: Annotated[
+        list[str] | None,
+        typer.Option(help="Who plays against you: an agent line (`greedy`, `random`, `greedy:epsilon=0.1`, `human`) for all, or one for each seat after yours."),
+    ] = None,
+    seat: Annotated[int, typer.Option(help="Your seat.")] = 0,
+    seed: SEED = None,
+    board: BOARD = None,
+    settings: SET = None,
+    save: SAVE = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with a saved game.")] = None,
+) -> None:
+    """Play a game in the terminal.
+
+    The game is saved after every move: leave with `q` (or Ctrl-C) and go on with `--resume FILE`.
+
+    `airenv play aviation --players 3 --vs greedy --vs random`
+    """
+    from airenv.replay import load_replay
+    from experiments import terminal
+
+    if resume is not None:
+        if game is not None:
+            raise BadOption("--resume FILE knows its game: leave the name out")
+        match = terminal.continued_match(load_replay(resume), resume)
+    else:
+        if game is None:
+            raise BadOption(f"which game? One of: {', '.join(airenv.game_names())}")
+        opened = open_game(game, players, board, settings)
+        chosen = fresh_seed() if seed is None else valid_seed(seed)
+        lines = seat_lines(opened.players, opened.valid_seat(seat), vs or ["greedy"])
+        match = terminal.new_match(opened, chosen, lines, save or default_path("play", game, chosen))
+    terminal.play(console(), match)
+
+
+def seat_lines(players: int, seat: int, others: list[str]) -> list[str]:
+    """The agent lines of all seats, with the person in one of them."""
+    if len(others) == 1:
+        others = others * (players - 1)
+    if len(others) != players - 1:
+        raise BadOption(f"{players} players need one --vs for all or {players - 1}, not {len(others)}")
+    lines = [""] * players
+    lines[seat] = "human"
+    for left, line in enumerate(others, 1):
+        lines[(seat + left) % players] = line
+    return lines
+
+
+@app.command()
+def watch(
+    game: GAME,
+    agents: Annotated[
+        list[str] | None, typer.Option("--agent", "-a", help="An agent line for all seats, or one for each in turn.")
+    ] = None,
+    players: PLAYERS = None,
+    seed: SEED = None,
+    board: BOARD = None,
+    settings: SET = None,
+    delay: Annotated[float, typer.Option(help="Seconds between moves.", min=0.0)] = 0.4,
+    seat: Annotated[int | None, typer.Option(help="Look through a seat's eyes; by default all hands are open.")] = None,
+    save: SAVE = None,
+) -> None:
+    """Watch agents play.
+
+    `airenv watch aviation -a greedy -a random -a random -a random --delay 0.2`
+    """
+    from experiments import terminal
+
+    opened = open_game(game, players, board, settings)
+    lines = agents or ["greedy"]
+    lines = lines * opened.players if len(lines) == 1 else lines
+    if "human" in lines:
+        raise BadOption("people play with `airenv play`")
+    chosen = fresh_seed() if seed is None else valid_seed(seed)
+    match = terminal.new_match(opened, chosen, lines, save or default_path("watch", game, chosen))
+    terminal.watch(console(), match, delay, None if seat is None else opened.valid_seat(seat))
+
+
+@app.command()
+def replay(
+    file: Annotated[Path, typer.Argument(help="A replay, as `play` and `watch` save them.", show_default=False)],
+    move: Annotated[int | None, typer.Option(help="Show the table before this move (0 is the deal).", min=0)] = None,
+    seat: Annotated[int | None, typer.Option(help="Look through a seat's eyes; by default all hands are open.")] = None,
+    svg: Annotated[Path | None, typer.Option(help="Write the picture of that table to a file.")] = None,
+) -> None:
+    """Verify a replay and tell it move by move, or show one of its positions.
+
+    `airenv replay runs/watch/aviation-7.json --move 40 --svg table.svg`
+    """
+    from experiments import replaying
+
+    replaying.show(console(), file, move, seat, svg)
+
+
+@app.command()
+def check(
+    game: GAME,
+    players: PLAYERS = None,
+    only: Annotated[list[str] | None, typer.Option(help="Run only this law; may be repeated.")] = None,
+    laws: Annotated[bool, typer.Option("--list", help="List the laws and stop.")] = False,
+) -> None:
+    """Run the conformance suite on a game, also on one you write yourself.
+
+    Put the folder of your game into a folder of games and name that one in `AIRENV_GAMES`:
+
+    `AIRENV_GAMES=my_games airenv check my_game`
+    """
+    from experiments import checking
+
+    if laws:
+        checking.show_laws(console())
+    elif not checking.run(console(), game, players, only):
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    game: Annotated[str | None, typer.Argument(help="One game; by default all.", show_default=False)] = None,
+    players: PLAYERS = None,
+    seconds: Annotated[float, typer.Option(help="How long each figure is measured.", min=0.01)] = 0.5,
+    signature: Annotated[bool, typer.Option("--signature", help="Print the behaviour signatures alone.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Measure the speed of a game and print the signature of its behaviour.
+
+    The signature is a hash over a fixed set of games: it changes when the rules do, and only then.
+    """
+    from experiments import bench as measuring
+
+    measuring.report(console(), [game] if game else airenv.game_names(), players, seconds, signature, as_json)
+
+
+def main() -> None:
+    """Run the command line; mistakes in what was typed are told in one line."""
+    try:
+        app(standalone_mode=True)
+    except AirenvError as error:
+        Console(stderr=True, highlight=False).print(f"[red]error:[/red] {error}", soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()
