@@ -35,10 +35,12 @@ def fresh_seed() -> int:
 class Game:
     """One game with its options and board: a stateless engine over plain records."""
 
-    def __init__(self, name: str, board: str | Path | None = None, reward: str = "rank", **options: Any) -> None:
+    def __init__(
+        self, name: str, board: str | Path | None = None, reward: str = "rank", **options: Any
+    ) -> None:
         self.facts = registry.facts(name)
         self.name = name
-        self._folder = Path(str(files(f"{registry.GAMES}.{name}")))
+        self.folder = Path(str(files(f"{registry.GAMES}.{name}")))
         self._layout = registry.game_module(name, "layout")
         self._text = registry.game_module(name, "text")
         _register_engine(name)
@@ -46,9 +48,9 @@ class Game:
             raise unknown("reward", reward, REWARDS)
         self.reward = reward
         self.options = _read_options(registry.game_module(name, "board").Options, options)
-        self.board_name = str(board if board is not None else next(iter(board_names(self._folder))))
+        self.board_name = str(board if board is not None else next(iter(board_names(self.folder))))
         module = registry.game_module(name, "board")
-        self.board_file = load_board(find_board(self._folder, self.board_name), module.BoardFile)
+        self.board_file = load_board(find_board(self.folder, self.board_name), module.BoardFile)
         self.board: np.ndarray = module.build(self.board_file, self.options)
         self.dtype: np.dtype = self._layout.STATE
         self.players = int(self.options.players)
@@ -277,7 +279,11 @@ class Game:
     # -- checks ------------------------------------------------------------------------------------
 
     def valid_seat(self, seat: int) -> int:
-        if isinstance(seat, (bool, np.bool_)) or not isinstance(seat, (int, np.integer)) or not 0 <= seat < self.players:
+        if (
+            isinstance(seat, (bool, np.bool_))
+            or not isinstance(seat, (int, np.integer))
+            or not 0 <= seat < self.players
+        ):
             raise BadOption(f"a seat is an integer from 0 to {self.players - 1}, not {seat!r}")
         return int(seat)
 
@@ -297,7 +303,9 @@ class Game:
             return GameOver("the game is over: no action can be made")
         legal = ", ".join(f"{a} ({self._names[a]})" for a in self.legal_actions(state))
         name = f" ({self._names[action]})" if 0 <= action < self.num_actions else ""
-        return IllegalAction(f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}")
+        return IllegalAction(
+            f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}"
+        )
 
     def _blank(self) -> np.ndarray:
         return np.ndarray(1, self.dtype, bytearray(self.dtype.itemsize))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
+import threading
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -52,15 +52,15 @@ def finish_replay(replay: Replay, game: Game, state: np.ndarray) -> Replay:
 def write_text(path: Path, text: str) -> None:
     """Write a file whole or not at all: to a temporary name, synced, renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        temporary.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -107,5 +107,7 @@ def final_state(replay: Replay) -> tuple[Game, np.ndarray]:
     for game, state in positions(replay):
         pass
     if game.digest(state) != replay.digest:
-        raise BadReplay("the replay does not lead to the state it promises: the file or the rules have changed")
+        raise BadReplay(
+            "the replay does not lead to the state it promises: the file or the rules have changed"
+        )
     return game, state

@@ -63,7 +63,9 @@ class VectorGames:
 
     def _run(self, kernel: Any, *args: Any) -> None:
         """A kernel over all slots, split among the threads; the result does not depend on the split."""
-        waiting = [] if self._pool is None else [self._pool.submit(kernel, *args, *r) for r in self._ranges[1:]]
+        waiting = (
+            [] if self._pool is None else [self._pool.submit(kernel, *args, *r) for r in self._ranges[1:]]
+        )
         kernel(*args, *self._ranges[0])
         for task in waiting:
             task.result()
@@ -115,7 +117,9 @@ class VectorGames:
             raise BadOption("call reset() before step()")
         array = np.asarray(actions)
         if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
-            raise IllegalAction(f"step takes {self.num_envs} integers, not {array.dtype} of shape {array.shape}")
+            raise IllegalAction(
+                f"step takes {self.num_envs} integers, not {array.dtype} of shape {array.shape}"
+            )
         array = np.ascontiguousarray(array, np.int64)
         slot = kernels.first_illegal(self.game.board, self._states, array, self._masks, 0, self.num_envs)
         if slot >= 0:

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from airenv.core.engine import RUNNING, check, determinize, legal_mask, new_game, observe, scores, step, suggest, value
+from airenv.core.engine import (
+    RUNNING,
+    check,
+    determinize,
+    legal_mask,
+    new_game,
+    observe,
+    scores,
+    step,
+    suggest,
+    value,
+)
 from airenv.core.jit import jit
 from airenv.core.random import below, derive_seed, seed_generator
 
@@ -194,7 +205,9 @@ def checked_playouts(boards, states, i, games, seed, mask, rng):
                 total += mask[action]
             law = check(boards[0], states[i])
             running = states[i]["over"] == RUNNING
-            if law == 0 and (legal != total or running != (legal > 0) or running != (states[i]["player"] >= 0)):
+            if law == 0 and (
+                legal != total or running != (legal > 0) or running != (states[i]["player"] >= 0)
+            ):
                 law = -1
             if law != 0:
                 return game, states[i]["steps"], law
@@ -248,7 +261,22 @@ def first_illegal(boards, states, actions, masks, start, stop):
 
 
 @jit
-def step_batch(boards, states, actions, seed, episodes, mode, observations, masks, players, rewards, over, final, start, stop):
+def step_batch(
+    boards,
+    states,
+    actions,
+    seed,
+    episodes,
+    mode,
+    observations,
+    masks,
+    players,
+    rewards,
+    over,
+    final,
+    start,
+    stop,
+):
     """One decision in every slot; a finished game leaves its record in `final` and the next one starts."""
     rng = np.empty(4, np.uint32)
     points = np.empty(rewards.shape[1], np.float64)

@@ -141,7 +141,7 @@ def snapshots_restore(name: str, players: int) -> None:
     env, twin = maker(name, players)(illegal="random"), maker(name, players)(illegal="random")
     rng = np.random.default_rng(players)
     env.reset(5)
-    for _ in range(25):
+    for _ in range(min(25, env.game.random_playouts(20) // 40)):  # half of a short game
         random_step(env, rng)
     data = env.snapshot()
     twin.restore(data)

@@ -127,7 +127,8 @@ def batches_refuse_bad_actions(name: str, players: int) -> None:
     actions = seen["action_mask"].argmax(1)
     before = vec.states().tobytes()
     bad = actions.copy()
-    bad[3] = int(np.flatnonzero(seen["action_mask"][3] == 0)[0])
+    # where every action is legal, the one after the last
+    bad[3] = next(iter(np.flatnonzero(seen["action_mask"][3] == 0)), vec.game.num_actions)
     refused(IllegalAction, "slot 3", vec.step, bad)
     for odd in (actions[:4], actions.astype(float), actions[:, None], list("abcde"), actions + vec.game.num_actions):
         refused(IllegalAction, "", vec.step, odd)

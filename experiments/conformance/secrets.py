@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 
 import numpy as np
 
 import airenv
 from airenv.byhand import Game
+from airenv.core import kernels
 from experiments.conformance.suite import law, positions, worlds
 
 
@@ -68,6 +70,67 @@ def worlds_differ(name: str, players: int) -> None:
     assert len({world["rng"].tobytes() for world in drawn}) == 40, "the generator is not drawn anew"
     hidden = [field for field in game.dtype.names or () if any((w[field] != state[field]).any() for w in drawn)]
     assert set(hidden) - {"rng"}, "nothing but the generator was drawn anew"
+
+
+@law("secrets")
+def hidden_views_are_drawn_anew(name: str, players: int) -> None:
+    """Whatever a spectator is shown of new games and a seat is not, differs in some of that seat's worlds."""
+    game = airenv.game(name, players=players)
+    for seat in range(players):
+        hidden: dict[str, set[object]] = {}
+        redrawn = set()
+        for seed in range(60):
+            state = game.new(seed)
+            truth, own = _leaves(game.view(state, None)), _leaves(game.view(state, seat))
+            world = _leaves(game.view(game.determinize(state, seat, seed), None))
+            for path, value in truth.items():
+                if own.get(path) != value:
+                    hidden.setdefault(path, set()).add(value)
+                    if world.get(path) != value:
+                        redrawn.add(path)
+        left = [path for path, values in hidden.items() if len(values) > 1 and path not in redrawn]
+        assert not left, f"seat {seat} is not shown {', '.join(left)}, yet its worlds always hold the truth"
+
+
+@law("secrets")
+def unseen_places_are_drawn_anew(name: str, players: int) -> None:
+    """From new games that differ in the places of two unseen things, the same seed draws the same world.
+
+    The worlds of the other laws come from `determinize` itself, so they share whatever it never touches.
+    These twins do not: two places of an array are exchanged, and where the laws hold and the seat is shown
+    no difference (the order of a pack, other hands, cards left above a pile's top), there must be none.
+    """
+    game = airenv.game(name, players=players)
+    arrays = [field for field in game.dtype.names or () if game.dtype[field].shape and field != "rng"]
+    rng = np.random.default_rng(players)
+    for seed, field, _ in product(range(30), arrays, range(15)):
+        state = game.new(seed)
+        twin = game.clone(state)
+        cells = twin[field][0].reshape(-1)
+        i, j = rng.integers(cells.size, size=2)
+        if cells[i] == cells[j]:
+            continue
+        cells[[i, j]] = cells[[j, i]]
+        if kernels.check_one(game.board, twin, 0) != 0:
+            continue
+        for seat in range(players):
+            if _shown(game, state, seat) == _shown(game, twin, seat):
+                once, again = game.determinize(state, seat, seed), game.determinize(twin, seat, seed)
+                assert once.tobytes() == again.tobytes(), f"seat {seat}: {field} is neither shown nor drawn"
+
+
+def _shown(game: Game, state: np.ndarray, seat: int) -> tuple[bytes, bytes, str]:
+    """All that a seat is shown of a state."""
+    observation, mask = game.observe_with_mask(state, seat)
+    return observation.tobytes(), mask.tobytes(), json.dumps(game.view(state, seat))
+
+
+def _leaves(tree: object, path: str = "view") -> dict[str, object]:
+    """The values of a JSON view by their paths."""
+    if not isinstance(tree, (dict, list)):
+        return {path: tree}
+    items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+    return {leaf: value for key, child in items for leaf, value in _leaves(child, f"{path}.{key}").items()}
 
 
 @law("secrets")

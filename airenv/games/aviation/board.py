@@ -10,7 +10,8 @@ from pydantic import Field, model_validator
 from airenv.core.boards import Section, Typed, complain
 from airenv.games.aviation.layout import BLUE_CARDS, BOARD, CITIES, HAND, RED_CARDS, SEATS
 
-Count = Annotated[int, Field(ge=0, le=RED_CARDS)]
+# Many cards of one city would make deals that fit what is known too rare to be found by drawing.
+Count = Annotated[int, Field(ge=0, le=20)]
 PerCity = Annotated[list[Count], Field(min_length=CITIES, max_length=CITIES)]
 NAMES = {2: "two", 3: "three", 4: "four"}
 

@@ -65,12 +65,14 @@ STATE = np.dtype(
         ("delayed", "i1", SEATS),  # a delay card lies on the pile
         ("parachute", "i1", SEATS),  # a parachute lies in front of the player
         ("passing", "i1", SEATS),  # card chosen in a transfer, 0: not yet
-        ("lacks", "i1", SEATS),  # everybody knows: no unseen card in this hand fits the pile
         ("hand", "i1", (SEATS, KINDS)),  # cards of each city held
-        # known[holder, city, observer]: at least so many of a city the observer knows to be in that hand;
-        # known[holder, city, holder] is what everybody knows, never more than any observer does
-        ("known", "i1", (SEATS, KINDS, SEATS)),
-        ("spare", "i1", 1),  # always zero; fills the record up to a multiple of four bytes
+        # What the seats know. In the first two, the entry of a holder about its own hand is what everybody
+        # knows; no seat ever knows less.
+        ("known", "i1", (SEATS, KINDS, SEATS)),  # [holder, city, observer]: at least so many are in the hand
+        ("may_fit", "i1", (SEATS, SEATS)),  # [holder, observer]: at most so many of the others fit the pile
+        # [observer, city]: at most so many are in the red pile; the last row is what everybody knows
+        ("pool", "i1", (SEATS + 1, KINDS)),
+        ("spare", "i1", 4),  # always zero; fills the record up to a multiple of four bytes
     ],
     align=True,
 )
@@ -81,9 +83,10 @@ LAWS = {
     2: "the blue cards of each kind are conserved",
     3: "a hand has five cards between turns and at most six in one",
     4: "known cards are really in the hand",
-    5: "a hand said to hold nothing that fits holds nothing that fits",
+    5: "a hand holds no more cards that fit than it is known it may",
     6: "the red drawing pile is never empty",
-    7: "the winner, and only a winner, has laid San Francisco",
+    7: "the red pile holds no more of a city than it is known it may",
+    8: "the winner, and only a winner, has laid San Francisco",
 }
 
 # Observation slices, own seat first, then clockwise.
@@ -101,10 +104,11 @@ _sizes = (
     ("held", SEATS),  # cards in hand / 6
     ("waits", (SEATS - 1) * CITIES),  # one-hot for each opponent: the city its pile waits for
     ("known", (SEATS - 1) * CITIES),  # cards this seat knows an opponent holds
-    ("lacks", SEATS - 1),  # everybody knows that nothing unseen in that hand fits its pile
+    ("may_fit", SEATS - 1),  # at most so many unknown cards of that hand fit its pile / 6
     ("top", TOP_DISCARDS * CITIES),  # one-hot for each of the top discards, from the top down
     ("discards", CITIES),  # red discards of each city / 6
     ("unseen", CITIES),  # cards of each city this seat has no knowledge of / 6
+    ("pool", CITIES),  # of those, at most so many can be in the red pile / 6
     ("blue_unseen", BLUE_KINDS),  # blue cards left in the drawing pile, share of each kind
     ("sizes", 3),  # red pile / 72, red discards / 72, blue pile / 27
     ("chosen", CITIES),  # one-hot: own card chosen in a transfer

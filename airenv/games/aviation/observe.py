@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from airenv.core.jit import jit
+from airenv.games.aviation.knowledge import ANY, count_drawable, count_unseen, delay_is_drawn
 from airenv.games.aviation.layout import (
     BLUE_CARDS,
     BLUE_KINDS,
@@ -18,13 +19,12 @@ from airenv.games.aviation.layout import (
     SLICES,
     TOP_DISCARDS,
 )
-from airenv.games.aviation.rules import count_unseen, delay_is_drawn
 
 PHASE, ACTING, PLAYERS, ON_TURN = (SLICES[n].start for n in ("phase", "acting", "players", "on_turn"))
 OWN_HAND, NEXT, PILE, DELAYED = (SLICES[n].start for n in ("hand", "next", "pile", "delayed"))
 CHUTE, HELD, WAITS, KNOWN = (SLICES[n].start for n in ("parachute", "held", "waits", "known"))
-LACKS, TOP, DISCARDS, UNSEEN = (SLICES[n].start for n in ("lacks", "top", "discards", "unseen"))
-BLUE_UNSEEN, SIZES, CHOSEN = (SLICES[n].start for n in ("blue_unseen", "sizes", "chosen"))
+MAY_FIT, TOP, DISCARDS, UNSEEN = (SLICES[n].start for n in ("may_fit", "top", "discards", "unseen"))
+POOL, BLUE_UNSEEN, SIZES, CHOSEN = (SLICES[n].start for n in ("pool", "blue_unseen", "sizes", "chosen"))
 HAS_CHOSEN, TURNS = SLICES["has_chosen"].start, SLICES["turns"].start
 
 
@@ -61,7 +61,7 @@ def observe_opponent(state, seat, other, row, out):
     """What is known of another's hand."""
     if state["pile"][other] < CITIES:
         out[WAITS + row * CITIES + np.int64(state["pile"][other])] = 1.0
-    out[LACKS + row] = state["lacks"][other]
+    out[MAY_FIT + row] = state["may_fit"][other, seat] / ANY
     for city in range(1, KINDS):
         out[KNOWN + row * CITIES + city - 1] = state["known"][other, city, seat]
 
@@ -86,8 +86,11 @@ def observe_red(board, state, seat, out):
         out[TOP + depth * CITIES + np.int64(state["discard"][size - 1 - depth]) - 1] = 1.0
     counts = np.zeros(KINDS, np.int64)
     count_unseen(board, state, seat, counts)
+    drawable = np.zeros(KINDS, np.int64)
+    count_drawable(state, seat, counts, drawable)
     for city in range(1, KINDS):
         out[UNSEEN + city - 1] = counts[city] / 6.0
+        out[POOL + city - 1] = drawable[city] / 6.0
     out[SIZES] = state["red_size"] / RED_CARDS
     out[SIZES + 1] = size / RED_CARDS
 

@@ -100,7 +100,11 @@ def view(file: BoardFile, board: np.void, state: np.void, seat: int | None) -> d
         "truncated": bool(state["over"] == TRUNCATED),
         "cities": list(file.red.cities),
         "seats": [_seat_view(file, state, seat, other) for other in range(board["players"])],
-        "red": {"pile": int(state["red_size"]), "discards": [file.red.cities[c - 1] for c in discards]},
+        "red": {
+            "pile": int(state["red_size"]),
+            "at_most": None if seat is None else state["pool"][seat, 1:].tolist(),
+            "discards": [file.red.cities[c - 1] for c in discards],
+        },
         "blue": {
             "pile": int(state["blue_size"]),
             "discards": {BLUE_NAMES[k]: int(state["blue_discard"][k]) for k in range(BLUE_KINDS)},
@@ -125,7 +129,7 @@ def _seat_view(file: BoardFile, state: np.void, viewer: int | None, seat: int) -
         "cards": int(state["held"][seat]),
         "hand": _cards(cities, state["hand"][seat]) if shown else None,
         "known": [] if viewer is None or viewer == seat else _cards(cities, state["known"][seat, :, viewer]),
-        "nothing_fits": bool(state["lacks"][seat]),
+        "may_fit": None if viewer is None or viewer == seat else int(state["may_fit"][seat, viewer]),
         "has_chosen": bool(state["passing"][seat] > 0),
     }
 
@@ -144,7 +148,9 @@ def table(view: dict[str, Any]) -> str:
     ]
     for seat in view["seats"]:
         mark = "*" if seat["seat"] == view["to_act"] else " "
-        marks = "".join(f" [{w}]" for w, on in (("DELAY", seat["delayed"]), ("PARACHUTE", seat["parachute"])) if on)
+        marks = "".join(
+            f" [{w}]" for w, on in (("DELAY", seat["delayed"]), ("PARACHUTE", seat["parachute"])) if on
+        )
         laid = f"{seat['pile']:2d} {seat['city'] or 'not started'}{marks}"
         hand = ", ".join(seat["hand"]) if seat["hand"] is not None else f"{seat['cards']} cards"
         known = f" (known: {', '.join(seat['known'])})" if seat["known"] else ""
