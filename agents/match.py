@@ -14,7 +14,9 @@ from airenv.seat import Agent, Seat
 Watcher = Callable[[np.ndarray, int], None]  # the position and the action about to be made in it
 
 
-def play_game(game: Game, agents: Sequence[Agent], seed: int, watch: Watcher | None = None) -> tuple[np.ndarray, Replay]:
+def play_game(
+    game: Game, agents: Sequence[Agent], seed: int, watch: Watcher | None = None
+) -> tuple[np.ndarray, Replay]:
     """A whole game; every seat's chance comes from the seed, so it can be played again exactly."""
     if len(agents) != game.players:
         raise BadOption(f"{game.players} players need {game.players} agents, not {len(agents)}")

@@ -35,9 +35,7 @@ def fresh_seed() -> int:
 class Game:
     """One game with its options and board: a stateless engine over plain records."""
 
-    def __init__(
-        self, name: str, board: str | Path | None = None, reward: str = "rank", **options: Any
-    ) -> None:
+    def __init__(self, name: str, board: str | Path | None = None, reward: str = "rank", **options: Any) -> None:
         self.facts = registry.facts(name)
         self.name = name
         self.folder = Path(str(files(f"{registry.GAMES}.{name}")))
@@ -303,9 +301,7 @@ class Game:
             return GameOver("the game is over: no action can be made")
         legal = ", ".join(f"{a} ({self._names[a]})" for a in self.legal_actions(state))
         name = f" ({self._names[action]})" if 0 <= action < self.num_actions else ""
-        return IllegalAction(
-            f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}"
-        )
+        return IllegalAction(f"action {action}{name} is not legal for player {self.player(state)}; legal: {legal}")
 
     def _blank(self) -> np.ndarray:
         return np.ndarray(1, self.dtype, bytearray(self.dtype.itemsize))

@@ -57,9 +57,7 @@ def render(game: Game, state: np.ndarray, mode: str, seat: int | None) -> str | 
 
 def _show_in_window(image: np.ndarray) -> bool:
     """Show an image in a window that stays; False where there is no screen."""
-    if not (
-        sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    ):
+    if not (sys.platform in ("win32", "darwin") or os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
         return False
     import matplotlib
     import matplotlib.pyplot as plt

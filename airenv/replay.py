@@ -104,10 +104,7 @@ def positions(replay: Replay) -> Iterator[tuple[Game, np.ndarray]]:
 
 def final_state(replay: Replay) -> tuple[Game, np.ndarray]:
     """Play a replay to its end and verify that it ends where it says."""
-    for game, state in positions(replay):
-        pass
+    *_, (game, state) = positions(replay)
     if game.digest(state) != replay.digest:
-        raise BadReplay(
-            "the replay does not lead to the state it promises: the file or the rules have changed"
-        )
+        raise BadReplay("the replay does not lead to the state it promises: the file or the rules have changed")
     return game, state

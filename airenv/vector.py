@@ -7,6 +7,7 @@ Slot i plays game number k of its own stream: `game_seed(seed, i, k)` is the see
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -58,14 +59,12 @@ class VectorGames:
         self._is_reset = False
         share = max(1, min(threads, n // SLOTS_PER_THREAD))
         edges = np.linspace(0, n, share + 1).astype(int).tolist()
-        self._ranges = list(zip(edges[:-1], edges[1:], strict=True))
+        self._ranges = list(pairwise(edges))
         self._pool = ThreadPoolExecutor(share - 1) if share > 1 else None
 
     def _run(self, kernel: Any, *args: Any) -> None:
         """A kernel over all slots, split among the threads; the result does not depend on the split."""
-        waiting = (
-            [] if self._pool is None else [self._pool.submit(kernel, *args, *r) for r in self._ranges[1:]]
-        )
+        waiting = [] if self._pool is None else [self._pool.submit(kernel, *args, *r) for r in self._ranges[1:]]
         kernel(*args, *self._ranges[0])
         for task in waiting:
             task.result()
@@ -117,9 +116,7 @@ class VectorGames:
             raise BadOption("call reset() before step()")
         array = np.asarray(actions)
         if array.shape != (self.num_envs,) or not np.issubdtype(array.dtype, np.integer):
-            raise IllegalAction(
-                f"step takes {self.num_envs} integers, not {array.dtype} of shape {array.shape}"
-            )
+            raise IllegalAction(f"step takes {self.num_envs} integers, not {array.dtype} of shape {array.shape}")
         array = np.ascontiguousarray(array, np.int64)
         slot = kernels.first_illegal(self.game.board, self._states, array, self._masks, 0, self.num_envs)
         if slot >= 0:

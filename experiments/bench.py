@@ -171,7 +171,9 @@ def touch_every_kernel(name: str) -> None:
     actions = np.zeros(2, np.int64)
     kernels.random_actions(seen["action_mask"], np.ones(4, np.uint32), actions)
     kernels.suggest_batch(vec.game.board, vec._states, actions)
-    kernels.observe_seats(vec.game.board, vec._states, np.arange(1), np.zeros((1, game.players, game.observation_size), np.float32))
+    kernels.observe_seats(
+        vec.game.board, vec._states, np.arange(1), np.zeros((1, game.players, game.observation_size), np.float32)
+    )
     vec.step(actions)
 
 

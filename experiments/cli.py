@@ -24,7 +24,9 @@ app = typer.Typer(
 )
 
 GAME = Annotated[str, typer.Argument(help="The game's name; `airenv games` lists them.", show_default=False)]
-PLAYERS = Annotated[int | None, typer.Option("--players", "-p", help="How many play; by default the game's own number.")]
+PLAYERS = Annotated[
+    int | None, typer.Option("--players", "-p", help="How many play; by default the game's own number.")
+]
 SEED = Annotated[int | None, typer.Option(help="Deal the game of this seed; by default a new one.")]
 BOARD = Annotated[str | None, typer.Option(help="A board the game ships, or a TOML file of your own.")]
 SET = Annotated[
@@ -75,7 +77,10 @@ def play(
     players: PLAYERS = None,
     vs: Annotated[
         list[str] | None,
-        typer.Option(help="Who plays against you: an agent line (`greedy`, `random`, `greedy:epsilon=0.1`, `human`) for all, or one for each seat after yours."),
+        typer.Option(
+            help="Who plays against you: an agent line (`greedy`, `random`, `greedy:epsilon=0.1`, `human`) for all, "
+            "or one for each seat after yours."
+        ),
     ] = None,
     seat: Annotated[int, typer.Option(help="Your seat.")] = 0,
     seed: SEED = None,

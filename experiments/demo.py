@@ -12,6 +12,7 @@ import io
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 import typer
@@ -126,8 +127,8 @@ def page(sections: list[str], pictures: list[str]) -> str:
 
 
 def main(
-    deals: int = typer.Option(150, min=2, help="Deals for each game and number of players."),
-    out: Path = typer.Option(Path("runs/demo"), help="The folder of the report."),
+    deals: Annotated[int, typer.Option(min=2, help="Deals for each game and number of players.")] = 150,
+    out: Annotated[Path, typer.Option(help="The folder of the report.")] = Path("runs/demo"),
 ) -> None:
     """Play the baselines of every game against each other and write a report with plots."""
     console = Console(highlight=False)
@@ -140,7 +141,7 @@ def main(
             console.print(as_table(title, found))
             sections.append(section(title, found, rate(random_play(game), 0.3)))
             figures[f"{name}/{players}"] = [vars(s) for s in found]
-        state, replay = play_game(game, [make_agent(AGENTS[0])] * game.players, seed=1)
+        _, replay = play_game(game, [make_agent(AGENTS[0])] * game.players, seed=1)
         save_replay(replay, out / f"{name}.json")
         pictures.append(game.svg(game.random_position(1, 60), 0))
     write_text(out / "standings.json", json.dumps(figures, indent=2) + "\n")

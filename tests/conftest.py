@@ -6,7 +6,5 @@ from hypothesis import HealthCheck, settings
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.pop("AIRENV_GAMES", None)  # a person's own games are not ours to test
-settings.register_profile(
-    "airenv", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
-)
+settings.register_profile("airenv", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("airenv")

@@ -108,9 +108,7 @@ def test_random_action_is_uniform_over_the_legal_ones(size):
     mask = (np.random.default_rng(size).random(size) < 0.4).astype(np.int8)
     mask[size - 1] = 1
     legal, rng = int(mask.sum()), generator(size)
-    counts = np.bincount(
-        [kernels.random_action(rng, mask, legal) for _ in range(1000 * legal)], minlength=size
-    )
+    counts = np.bincount([kernels.random_action(rng, mask, legal) for _ in range(1000 * legal)], minlength=size)
     assert not counts[mask == 0].any()
     assert chi_square(counts[mask == 1], 1000) < legal - 1 + 5 * (2 * legal) ** 0.5
 

@@ -43,9 +43,7 @@ def problems(error: ValidationError) -> list[str]:
     for item in error.errors():
         key = ".".join(str(part) for part in item["loc"]) or "(file)"
         given = (
-            ""
-            if item["type"] in ("missing", "extra_forbidden") or not item["loc"]
-            else f" (given: {item['input']!r})"
+            "" if item["type"] in ("missing", "extra_forbidden") or not item["loc"] else f" (given: {item['input']!r})"
         )
         if item["type"] == "value_error":  # ours, from `complain`
             lines += [f"{key}: {text}" for text in str(item["ctx"]["error"]).split("\n")]
@@ -56,9 +54,7 @@ def problems(error: ValidationError) -> list[str]:
 
 def board_names(folder: Path) -> dict[str, Path]:
     """The boards shipped with a game: board.toml is 'standard', board_usa.toml is 'usa'."""
-    return {
-        p.stem.removeprefix("board").lstrip("_") or "standard": p for p in sorted(folder.glob("board*.toml"))
-    }
+    return {p.stem.removeprefix("board").lstrip("_") or "standard": p for p in sorted(folder.glob("board*.toml"))}
 
 
 def find_board(folder: Path, board: str | Path) -> Path:

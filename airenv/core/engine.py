@@ -37,9 +37,7 @@ def register(state_dtype: np.dtype, functions: dict[str, Callable[..., Any]]) ->
             raise TypeError(f"a STATE needs the field {field!r} ({kind})")
     gaps = padding(state_dtype)
     if gaps:
-        raise TypeError(
-            f"a STATE has {gaps} bytes of padding: copies would not be byte-identical; add a spare field"
-        )
+        raise TypeError(f"a STATE has {gaps} bytes of padding: copies would not be byte-identical; add a spare field")
     _engines[state_dtype] = functions
 
 

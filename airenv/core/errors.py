@@ -42,9 +42,7 @@ class BadReplay(AirenvError):
     """A replay file that cannot be read or does not replay to the state it promises."""
 
 
-def unknown(
-    kind: str, name: str, allowed: Iterable[str], titles: dict[str, str] | None = None
-) -> UnknownName:
+def unknown(kind: str, name: str, allowed: Iterable[str], titles: dict[str, str] | None = None) -> UnknownName:
     """An UnknownName that suggests the nearest names and lists what is allowed."""
     names = sorted(allowed)
     plain = {n.replace("_", "").lower(): n for n in names}

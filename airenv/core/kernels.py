@@ -205,9 +205,7 @@ def checked_playouts(boards, states, i, games, seed, mask, rng):
                 total += mask[action]
             law = check(boards[0], states[i])
             running = states[i]["over"] == RUNNING
-            if law == 0 and (
-                legal != total or running != (legal > 0) or running != (states[i]["player"] >= 0)
-            ):
+            if law == 0 and (legal != total or running != (legal > 0) or running != (states[i]["player"] >= 0)):
                 law = -1
             if law != 0:
                 return game, states[i]["steps"], law

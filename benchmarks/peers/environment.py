@@ -54,9 +54,7 @@ def _wanted_stamp() -> str:
 
 def _run(command: list[str], purpose: str) -> None:
     try:
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_SECONDS
-        )
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=INSTALL_TIMEOUT_SECONDS)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise PeersUnavailableError(f"{purpose} failed: {error}") from error
     if done.returncode != 0:

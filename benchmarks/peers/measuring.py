@@ -64,9 +64,7 @@ def figure(unit: str, measurements: list[float], **details: Any) -> Figure:
     }
 
 
-def write_report(
-    out: TextIO, packages: list[str], arguments: argparse.Namespace, figures: dict[str, Figure]
-) -> None:
+def write_report(out: TextIO, packages: list[str], arguments: argparse.Namespace, figures: dict[str, Figure]) -> None:
     report = {
         "python": platform.python_version(),
         "packages": {name: version(name) for name in packages},

@@ -10,7 +10,6 @@ from airenv.core.errors import BadState
 from experiments.conformance.suite import law, positions
 
 
-
 @law("copies")
 def records_are_plain(name: str, players: int) -> None:
     """State and Board are fixed-size records without pointers or padding."""

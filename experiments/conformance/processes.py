@@ -9,7 +9,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-import numba
 import numpy as np
 
 import airenv
@@ -68,10 +67,10 @@ def elsewhere(code: str, *args: object, **environment: str) -> str:
     return done.stdout.strip()
 
 
-IMPORTS = "import sys, airenv; from experiments.conformance.processes import stories, numba"
+IMPORTS = "import sys, airenv; from experiments.conformance.processes import stories"
 TELL = f"{IMPORTS}; print(stories(sys.argv[1], int(sys.argv[2])))"
 TELL_CHECKED = f"""{IMPORTS}
-assert numba.config.BOUNDSCHECK
+import numba; assert numba.config.BOUNDSCHECK
 for players in airenv.facts(sys.argv[1]).players:
     print(stories(sys.argv[1], players))
     assert airenv.game(sys.argv[1], players=players).check_playouts(300) is None

@@ -9,7 +9,6 @@ from airenv.core import kernels
 from experiments.conformance.suite import law, positions
 
 
-
 @law("rules")
 def invariants_hold(name: str, players: int, games: int = 10_000) -> None:
     """The game's own laws hold after every step of 10,000 random games."""

@@ -87,10 +87,7 @@ def fitting_holds(board, state, seat):
     """No more cards fit than any observer thinks may do."""
     fits = state["pile"][seat] + 1
     for observer in range(board["players"]):
-        if (
-            state["hand"][seat, fits]
-            > state["known"][seat, fits, observer] + state["may_fit"][seat, observer]
-        ):
+        if state["hand"][seat, fits] > state["known"][seat, fits, observer] + state["may_fit"][seat, observer]:
             return False
     return True
 
@@ -103,8 +100,6 @@ def pool_holds(board, state):
         counts[state["red"][i]] += 1
     for observer in range(SEATS + 1):
         for city in range(1, KINDS):
-            if counts[city] > state["pool"][observer, city] and (
-                observer < board["players"] or observer == SEATS
-            ):
+            if counts[city] > state["pool"][observer, city] and (observer < board["players"] or observer == SEATS):
                 return False
     return True

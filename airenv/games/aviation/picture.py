@@ -275,9 +275,7 @@ def _hand(view: dict[str, Any], seat: dict[str, Any], x: float, y: float, width:
             cards.append(_at(*spot, face + _back(RED, "hand-back")))
         elif shown[place] == chosen:
             chosen = None  # of two like cards only one is passed on
-            cards.append(
-                _at(spot[0], spot[1] - 8, _card(view, shown[place], f' stroke="{GOLD}" stroke-width="4"'))
-            )
+            cards.append(_at(spot[0], spot[1] - 8, _card(view, shown[place], f' stroke="{GOLD}" stroke-width="4"')))
         else:
             cards.append(_at(*spot, _card(view, shown[place])))
     return f'<g class="hand">{"".join(cards)}</g>'

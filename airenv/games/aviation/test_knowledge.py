@@ -55,9 +55,7 @@ def test_a_known_card_that_is_discarded_or_laid_is_no_longer_in_the_hand():
 
 
 def test_of_two_cards_of_a_city_one_known_the_discarded_one_may_be_it():  # AV-11
-    t = table(hands=[[DENVER, *DULL[:4]]], discard=[DETROIT, DENVER], red=[ST_LOUIS]).play(
-        TOP, "discard Denver"
-    )
+    t = table(hands=[[DENVER, *DULL[:4]]], discard=[DETROIT, DENVER], red=[ST_LOUIS]).play(TOP, "discard Denver")
     assert DENVER in t.hand(0) and t.known(1, 0) == []
 
 
@@ -84,18 +82,14 @@ def test_the_sender_knows_until_such_a_card_is_played():  # AV-11
 
 
 def test_a_transfer_may_have_taken_any_card_known_before():  # AV-11
-    t = table(hands=[HANDS[0]], discard=[DETROIT, SAN_FRANCISCO], blue=[TRANSFER]).play(
-        TOP, "discard Chicago"
-    )
+    t = table(hands=[HANDS[0]], discard=[DETROIT, SAN_FRANCISCO], blue=[TRANSFER]).play(TOP, "discard Chicago")
     assert t.known(2, 0) == [SAN_FRANCISCO]
     t.play("pass Denver", *["pass Cleveland"] * 3)
     assert SAN_FRANCISCO in t.hand(0) and t.known(2, 0) == []
 
 
 def test_the_receiver_of_a_transfer_still_knows_the_cards_it_was_not():  # AV-11: it saw which card came
-    t = table(hands=[HANDS[0]], discard=[DETROIT, SAN_FRANCISCO], blue=[TRANSFER]).play(
-        TOP, "discard Chicago"
-    )
+    t = table(hands=[HANDS[0]], discard=[DETROIT, SAN_FRANCISCO], blue=[TRANSFER]).play(TOP, "discard Chicago")
     t.play("pass Denver", *["pass Cleveland"] * 3)
     assert t.known(1, 0) == [SAN_FRANCISCO]
 
@@ -117,9 +111,7 @@ def test_a_release_that_builds_nothing_shows_that_nothing_fits():  # AV-11
 
 
 def test_a_card_from_the_pile_may_fit_again_and_one_taken_openly_is_seen():  # AV-11
-    t = table(
-        2, hands=[DULL], piles=[BOSTON, BOSTON], blue=[FAIR_WEATHER, DELAY, FAIR_WEATHER], red=[DENVER] * 3
-    )
+    t = table(2, hands=[DULL], piles=[BOSTON, BOSTON], blue=[FAIR_WEATHER, DELAY, FAIR_WEATHER], red=[DENVER] * 3)
     t.turn("Denver").play(PILE, "discard Chicago", LEFT)
     assert t["player"] == 0 and t["delayed"][0] and t.lacking(1, 0)
     taken, drawn = Table(t.game, t.state.copy()).play(TOP), t.play(PILE)
@@ -151,9 +143,7 @@ def test_each_card_a_blocked_player_draws_unseen_may_fit():  # AV-11
 
 
 def test_a_known_card_that_may_have_been_passed_may_still_fit():  # AV-11
-    t = table(
-        hands=[HANDS[0]], piles=[BALTIMORE], delayed=[0], discard=[DETROIT, WASHINGTON], blue=[TRANSFER]
-    )
+    t = table(hands=[HANDS[0]], piles=[BALTIMORE], delayed=[0], discard=[DETROIT, WASHINGTON], blue=[TRANSFER])
     t.play(TOP, "discard Chicago")
     t["may_fit"][0] = 0
     t.play("pass Denver", *["pass Cleveland"] * 3)

@@ -99,9 +99,7 @@ def test_a_file_of_ones_own_can_be_played(tmp_path):
 
 
 def test_a_bad_file_lists_all_bad_keys_at_once(tmp_path):
-    message = problems_of(
-        tmp_path, ("delay = 8", 'delay = "many"'), ("parachute", "parachutes"), ("[8, 7", "[-1, 7")
-    )
+    message = problems_of(tmp_path, ("delay = 8", 'delay = "many"'), ("parachute", "parachutes"), ("[8, 7", "[-1, 7"))
     assert "3 problem" not in message and "4 problem" in message
     for key in ("blue.delay", "blue.parachute", "blue.parachutes", "red.cards.0"):
         assert f"{key}:" in message
@@ -141,9 +139,6 @@ def test_a_file_that_cannot_be_played_says_why(tmp_path, change, problem):
 
 
 def test_blue_cards_that_could_all_lie_on_the_table_are_refused(tmp_path):
-    none = [
-        (f"{kind} = {n}", f"{kind} = 0")
-        for kind, n in (("high_speed", 3), ("transfer", 3), ("fair_weather", 10))
-    ]
+    none = [(f"{kind} = {n}", f"{kind} = 0") for kind, n in (("high_speed", 3), ("transfer", 3), ("fair_weather", 10))]
     message = problems_of(tmp_path, *none, ("delay = 8", "delay = 4"))
     assert "none left to draw" in message

@@ -61,9 +61,7 @@ def classes(node: ElementTree.Element) -> list[str]:
 @pytest.mark.parametrize("players", [2, 3, 4])
 @pytest.mark.parametrize("seat", [None, 0, 1])
 @pytest.mark.parametrize("phase", ["draw", "transfer", "over"])
-def test_every_view_is_well_formed_and_draws_each_seat_once(
-    players: int, seat: int | None, phase: str
-) -> None:
+def test_every_view_is_well_formed_and_draws_each_seat_once(players: int, seat: int | None, phase: str) -> None:
     picture = svg(make_view(players, seat, phase=phase))
     ids = [node.attrib["id"] for node in ElementTree.fromstring(picture).iter() if "id" in node.attrib]
     assert sorted(ids) == [f"seat-{number}" for number in range(players)]

@@ -230,9 +230,7 @@ def test_san_francisco_drawn_in_a_refill_wins():  # AV-03, AV-10
 
 def test_who_cannot_build_must_discard_one_of_the_cards_held():
     t = table(hands=[[DETROIT, DETROIT, CHICAGO, ST_LOUIS, DENVER]], red=[SAN_FRANCISCO]).play(PILE)
-    assert t.legal() == [
-        f"discard {city}" for city in ("Detroit", "Chicago", "St. Louis", "Denver", "San Francisco")
-    ]
+    assert t.legal() == [f"discard {city}" for city in ("Detroit", "Chicago", "St. Louis", "Denver", "San Francisco")]
 
 
 def test_a_discard_goes_face_up_on_top_and_leaves_five():
@@ -282,9 +280,7 @@ def test_the_game_ends_at_once_when_san_francisco_is_laid():  # AV-10
 
 
 def test_a_release_can_win_the_game():  # AV-10
-    t = table(
-        hands=[[SAN_FRANCISCO, *DULL[:4]]], piles=[DENVER], delayed=[0], red=[ST_LOUIS], blue=[FAIR_WEATHER]
-    )
+    t = table(hands=[[SAN_FRANCISCO, *DULL[:4]]], piles=[DENVER], delayed=[0], red=[ST_LOUIS], blue=[FAIR_WEATHER])
     assert t.turn("St. Louis")["winner"] == 0
 
 

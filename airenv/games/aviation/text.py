@@ -148,9 +148,7 @@ def table(view: dict[str, Any]) -> str:
     ]
     for seat in view["seats"]:
         mark = "*" if seat["seat"] == view["to_act"] else " "
-        marks = "".join(
-            f" [{w}]" for w, on in (("DELAY", seat["delayed"]), ("PARACHUTE", seat["parachute"])) if on
-        )
+        marks = "".join(f" [{w}]" for w, on in (("DELAY", seat["delayed"]), ("PARACHUTE", seat["parachute"])) if on)
         laid = f"{seat['pile']:2d} {seat['city'] or 'not started'}{marks}"
         hand = ", ".join(seat["hand"]) if seat["hand"] is not None else f"{seat['cards']} cards"
         known = f" (known: {', '.join(seat['known'])})" if seat["known"] else ""

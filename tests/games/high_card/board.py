@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from airenv.games.high_card.layout import BOARD, CARDS, ROUNDS, SEATS
 from pydantic import Field
 
 from airenv.core.boards import Section, Typed
+from airenv.games.high_card.layout import BOARD, CARDS, ROUNDS, SEATS
 
 
 class Options(Typed):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from airenv.games.high_card.layout import KEEP, SWAP
-
 from airenv.core.engine import RUNNING
 from airenv.core.jit import jit
+from airenv.games.high_card.layout import KEEP, SWAP
 
 WORTH_KEEPING = 7
 

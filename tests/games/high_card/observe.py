@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from airenv.games.high_card.layout import ACTING, CARDS, DISCARDS, HANDS, PLAYERS, ROUNDS, STEPS
-from airenv.games.high_card.rules import shown
 
 from airenv.core.jit import jit
+from airenv.games.high_card.layout import ACTING, CARDS, DISCARDS, HANDS, PLAYERS, ROUNDS, STEPS
+from airenv.games.high_card.rules import shown
 
 
 @jit

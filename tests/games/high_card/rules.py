@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from airenv.games.high_card.layout import ACTIONS, CARDS, KEEP, ROUNDS, SWAP
 
 from airenv.core.engine import ENDED, NOBODY, RUNNING
 from airenv.core.jit import jit
 from airenv.core.random import fill_pack, seed_generator, shuffle
+from airenv.games.high_card.layout import ACTIONS, CARDS, KEEP, ROUNDS, SWAP
 
 
 @jit

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from airenv.games.high_card.board import BoardFile
-from airenv.games.high_card.layout import SWAP
 
 from airenv.core.engine import RUNNING
+from airenv.games.high_card.board import BoardFile
+from airenv.games.high_card.layout import SWAP
 
 
 def action_names(file: BoardFile) -> list[str]:

@@ -1,0 +1,1 @@
+"""airenv beside its peers, measured side by side in one run."""
