@@ -24,7 +24,6 @@ from airenv.core.random import valid_seed
 
 REWARDS = {"rank": kernels.RANK, "win": kernels.WIN, "score": kernels.SCORE, "margin": kernels.MARGIN}
 MAGIC = b"airenv1\0"
-_NOTHING = object()
 
 
 def fresh_seed() -> int:
@@ -61,7 +60,6 @@ class Game:
         self._mask = np.zeros(self.num_actions, np.int8)
         self._actions = np.zeros(self.num_actions, np.int64)
         self._points = np.zeros(self.players, np.float64)
-        self._checked: Any = _NOTHING  # the state last found to be one of ours
 
     # The three calls a loop in Python makes for every decision.
 
@@ -92,13 +90,13 @@ class Game:
 
     def player(self, state: np.ndarray) -> int:
         """The seat to act, -1 when the game is over."""
-        if state is not self._checked:
+        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
             self._own(state)
         return int(state["player"][0])
 
     def legal_actions(self, state: np.ndarray) -> list[int]:
         """The legal actions, in order; an empty list when the game is over."""
-        if state is not self._checked:
+        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
             self._own(state)
         n = self._legal_one(self.board, state, 0, self._mask, self._actions)
         return self._actions[:n].tolist()
@@ -112,7 +110,8 @@ class Game:
 
     def apply(self, state: np.ndarray, action: int) -> None:
         """Carry out a legal action in place; anything else is an error and changes nothing."""
-        if state is not self._checked:
+        # Only whether anything may be wrong, as this is asked for every decision; `_own` says what it is.
+        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1 or not state.flags.writeable:
             self._own(state)
         if type(action) is not int:
             action = self.valid_action(action)
@@ -120,7 +119,7 @@ class Game:
             raise self.illegal(state, action)
 
     def is_over(self, state: np.ndarray) -> bool:
-        if state is not self._checked:
+        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
             self._own(state)
         return bool(state["over"][0])
 
@@ -237,7 +236,7 @@ class Game:
 
     def clone(self, state: np.ndarray) -> np.ndarray:
         """An independent copy; by way of bytes, as NumPy copies a record field by field."""
-        if state is not self._checked:
+        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
             self._own(state)
         return np.ndarray(1, self.dtype, bytearray(state.tobytes()))
 
@@ -311,7 +310,6 @@ class Game:
             raise BadState(f"not a state of {self.name}: an array of one {self.name} record is needed")
         if not state.flags.writeable:
             raise BadState("this state is read-only: play on in a clone of it")
-        self._checked = state
 
     def _law(self, law: int) -> str:
         return self.laws.get(law, "the mask, its count, the player to act and the end agree")

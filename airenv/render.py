@@ -29,7 +29,7 @@ def png(svg: str, zoom: float = 1.0) -> bytes:
     """An SVG picture as a PNG file."""
     import resvg_py
 
-    fonts = {"skip_system_fonts": True, "font_dirs": [_font_folder()], "font_family": "DejaVu Sans"}
+    fonts: dict[str, Any] = {"skip_system_fonts": True, "font_dirs": [_font_folder()], "font_family": "DejaVu Sans"}
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=zoom, **fonts))
 
 

@@ -68,7 +68,8 @@ def measure_own(targets: list[dict[str, Any]], seconds: float, core: int, first:
 
 def measure_peers(python: Path, seconds: float, core: int) -> dict[str, Any]:
     """A round of the peers: figures and package versions."""
-    figures, packages = {}, {}
+    figures: dict[str, float] = {}
+    packages: dict[str, str] = {}
     for script in PEERS:
         command = [str(python), str(HERE / "peers" / script), "--seconds", str(seconds / 3), "--core", str(core)]
         report = run_json(command)
@@ -126,9 +127,9 @@ def page(results: list[Result], rounds: list[dict[str, Any]], packages: dict[str
     lines = [
         "# airenv beside its peers",
         "",
-        "Written by `make bench`. Every figure was measured in one run on one pinned core, airenv and its peers in turns "
-        f"({len(rounds)} rounds, {seconds:g} s a figure); a ratio is the median of the rounds' ratios. Figures are per second "
-        "unless the row says seconds.",
+        "Written by `make bench`. Every figure was measured in one run on one pinned core, airenv and its peers in "
+        f"turns ({len(rounds)} rounds, {seconds:g} s a figure); a ratio is the median of the rounds' ratios. Figures "
+        "are per second unless the row says seconds.",
         "",
         f"Python {platform.python_version()}, {platform.system()} {platform.machine()}, {os.cpu_count()} cores; "
         + ", ".join(f"{name} {version}" for name, version in sorted(packages.items())),

@@ -68,7 +68,8 @@ def standings(results: np.ndarray, players: int) -> list[Standing]:
     found = []
     for number, agent in enumerate(AGENTS):
         wins, games = results[:, number, 0], results[:, number, 1]
-        resampled = wins[picks].sum(1) / games[picks].sum(1) * players
+        # an agent may sit out some deals, and a sample may hold none but those
+        resampled = wins[picks].sum(1) / np.maximum(games[picks].sum(1), 1) * players
         low, high = np.quantile(resampled, [0.025, 0.975])
         found.append(Standing(agent, int(games.sum()), wins.sum() / games.sum() * players, low, high))
     return sorted(found, key=lambda s: -s.mean)

@@ -40,7 +40,7 @@ def module_of(path):
 
 @pytest.mark.parametrize("path", sources("airenv", "agents", "experiments"), ids=module_of)
 def test_imports_go_down_only(path):
-    if path.name.startswith("test_"):
+    if path.name.startswith("test"):
         assert "games" in path.parts, "rule tests stand beside a game; others in tests/"
         return
     own = LAYERS.index(layer_of(module_of(path)))

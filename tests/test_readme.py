@@ -12,8 +12,10 @@ from experiments.cli import app
 
 ROOT = Path(airenv.__file__).parents[1]
 README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
-COMMANDS = re.findall(r"^airenv (\w+)(.*?)(?:#.*)?$", README, re.MULTILINE)
+FENCED = re.findall(r"^```(\w*)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)
+BLOCKS = [body for language, body in FENCED if language == "python"]
+SHELL = "".join(body for language, body in FENCED if not language)
+COMMANDS = re.findall(r"^airenv (\w+)(.*?)(?:#.*)?$", SHELL, re.MULTILINE)
 
 
 @pytest.mark.parametrize("number", range(len(BLOCKS)))

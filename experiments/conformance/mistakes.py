@@ -64,7 +64,9 @@ def foreign_states_are_refused(name: str, players: int) -> None:
     frozen = game.new(1)
     frozen.flags.writeable = False
     two = np.concatenate([game.new(1), game.new(2)])
-    for other in (np.zeros(1), np.zeros(game.dtype.itemsize, np.uint8), two, two[:0], frozen, None, b"x"):
+    refused(BadState, "read-only", game.apply, frozen, game.legal_actions(frozen)[0])
+    game.apply(game.clone(frozen), game.legal_actions(frozen)[0])
+    for other in (np.zeros(1), np.zeros(game.dtype.itemsize, np.uint8), two, two[:0], None, b"x"):
         calls = (game.legal_actions, game.player, game.scores, game.clone, game.check, game.to_bytes, game.suggest)
         for call in calls:
             refused(BadState, "", call, other)
@@ -84,8 +86,9 @@ def bad_seeds_are_refused(name: str, players: int) -> None:
         refused(BadSeed, "2**63 - 1", game.random_playouts, 1, seed)
         refused(BadSeed, "2**63 - 1", env.reset, seed)
         refused(BadSeed, "2**63 - 1", vec.reset, seed)
-    for seed in (0, 2**63 - 1, np.int64(5), np.uint64(2**63 - 1)):
-        game.check(game.new(seed))
+    for good in (0, 2**63 - 1, np.int64(5), np.uint64(2**63 - 1)):
+        game.check(game.new(int(good)))
+        assert game.digest(game.new(good)) == game.digest(game.new(int(good)))  # type: ignore[arg-type]
 
 
 @law("mistakes")
@@ -99,9 +102,9 @@ def bad_seats_and_counts_are_refused(name: str, players: int) -> None:
     for number in (0, -3):
         refused(BadOption, "games", game.random_playouts, number)
         refused(BadOption, "num_envs", airenv.make_vec, name, number)
-    for number in (0, 1, 99, "two", 2.5):
-        if number not in airenv.facts(name).players:
-            refused(BadOption, "players", airenv.game, name, players=number)
+    for odd in (0, 1, 99, "two", 2.5):
+        if odd not in airenv.facts(name).players:
+            refused(BadOption, "players", airenv.game, name, players=odd)
 
 
 @law("mistakes")

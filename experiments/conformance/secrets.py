@@ -27,11 +27,12 @@ def views_leak_nothing(name: str, players: int, number: int = 1000) -> None:
     for state, seat, world in worlds(game, number, seed=1):
         view, twin = json.dumps(game.view(state, seat)), json.dumps(game.view(world, seat))
         assert view == twin, f"seat {seat}: {view} became {twin}"
-        assert game.svg(state, seat) == game.svg(world, seat)
-        assert game.table(state, seat) == game.table(world, seat)
+        assert game.svg(state, seat) == game.svg(world, seat), f"seat {seat} sees another picture"
+        assert game.table(state, seat) == game.table(world, seat), f"seat {seat} sees another table"
         if game.player(state) == seat:
             for action in game.legal_actions(state):
-                assert game.describe(state, action, seat) == game.describe(world, action, seat)
+                told, twin = game.describe(state, action, seat), game.describe(world, action, seat)
+                assert told == twin, f"seat {seat} is told {told!r} or {twin!r}"
 
 
 @law("secrets")
@@ -52,7 +53,7 @@ def worlds_are_possible(name: str, players: int) -> None:
     for state, seat, world in worlds(game, 300, seed=3):
         before = game.digest(state)
         game.check(world)
-        assert game.player(world) == game.player(state)
+        assert game.player(world) == game.player(state), f"seat {seat}: a world has another player to act"
         rng = np.random.default_rng(seat)
         while actions := game.legal_actions(world):
             game.apply(world, actions[int(rng.integers(len(actions)))])

@@ -339,6 +339,24 @@ def test_determinize_leaves_any_card_on_top_of_the_red_pile():
     assert len({int(world["red"][world["red_size"] - 1]) for world in table().worlds(1, 60)}) > 8
 
 
+@pytest.mark.parametrize("players", [2, 3, 4])
+def test_worlds_are_uniform_over_the_hidden_cards(players):
+    """Any place out of sight holds each unseen card equally often: chi-square tests on 11 degrees."""
+    state = game(players).new(3)
+    unseen = np.rint(game(players).observe(state, 0)[layout.SLICES["unseen"]] * 6)
+    rng, draws = np.random.default_rng(players), 6000
+    found = {place: np.zeros(12) for place in ("top", "bottom", *range(1, players))}
+    for seed in range(draws):
+        world = game(players).determinize(state, 0, seed)[0]
+        found["top"][world["red"][world["red_size"] - 1] - 1] += 1
+        found["bottom"][world["red"][0] - 1] += 1
+        for seat in range(1, players):
+            found[seat][rng.choice(np.repeat(np.arange(12), world["hand"][seat][1:]))] += 1
+    expected = draws * unseen / unseen.sum()
+    for place, counts in found.items():
+        assert ((counts - expected) ** 2 / expected).sum() < 34, place  # five standard deviations
+
+
 # -- the rule-of-thumb player -----------------------------------------------------------------------
 
 
