@@ -18,12 +18,11 @@ from pettingzoo import AECEnv
 from airenv.byhand import Game, fresh_seed
 from airenv.core import kernels, registry
 from airenv.core.engine import TRUNCATED
-from airenv.core.errors import AirenvError, BadOption, BadState, unknown
+from airenv.core.errors import ILLEGAL_MODES, AirenvError, BadOption, BadState, one_of
 from airenv.core.random import valid_seed
 from airenv.render import RENDER_MODES, close_window, render
 
 MAGIC = b"airsnap1"
-ILLEGAL_MODES = ("raise", "random")
 
 
 class NotReset(AirenvError):
@@ -49,10 +48,6 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         illegal: str = "raise",
         **options: Any,
     ) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise unknown("render_mode", render_mode, RENDER_MODES)
-        if illegal not in ILLEGAL_MODES:
-            raise unknown("illegal", illegal, ILLEGAL_MODES)
         if max_cycles is not None and (not isinstance(max_cycles, int) or max_cycles < 1):
             raise BadOption(f"max_cycles is a positive integer, not {max_cycles!r}")
         self.game = Game(name, **options)
@@ -62,10 +57,10 @@ class AirEnv(AECEnv):  # type: ignore[misc]
             "is_parallelizable": False,
             "render_fps": 2,
         }
-        self.render_mode = render_mode
+        self.render_mode = None if render_mode is None else one_of("render_mode", render_mode, RENDER_MODES)
         self._render_seat = None if render_seat is None else self.game.valid_seat(render_seat)
         self._max_cycles = max_cycles
-        self._illegal = illegal
+        self._illegal = one_of("illegal", illegal, ILLEGAL_MODES)
         self._next_seed = None if seed is None else valid_seed(seed)
         self._state: np.ndarray | None = None
         self.possible_agents = [f"player_{seat}" for seat in range(self.game.players)]

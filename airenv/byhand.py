@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from airenv.core import engine, kernels, registry
 from airenv.core.boards import board_names, find_board, load_board, problems
-from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, unknown
+from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, one_of, unknown
 from airenv.core.jit import direct
 from airenv.core.random import valid_seed
 
@@ -41,9 +41,7 @@ class Game:
         self._layout = registry.game_module(name, "layout")
         self._text = registry.game_module(name, "text")
         _register_engine(name)
-        if reward not in REWARDS:
-            raise unknown("reward", reward, REWARDS)
-        self.reward = reward
+        self.reward = one_of("reward", reward, REWARDS)
         self.options = _read_options(registry.game_module(name, "board").Options, options)
         self.board_name = str(board if board is not None else next(iter(board_names(self.folder))))
         module = registry.game_module(name, "board")

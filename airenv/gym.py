@@ -11,12 +11,10 @@ from gymnasium import spaces
 
 from airenv.byhand import Game
 from airenv.core.engine import TRUNCATED
-from airenv.core.errors import BadOption, GameOver, unknown
+from airenv.core.errors import ILLEGAL_MODES, BadOption, GameOver, one_of
 from airenv.core.random import valid_seed
 from airenv.render import RENDER_MODES, close_window, render
 from airenv.seat import Agent, Seat, agent_from_line
-
-ILLEGAL_MODES = ("raise", "random")
 
 
 class SeatEnv(gymnasium.Env):
@@ -39,13 +37,9 @@ class SeatEnv(gymnasium.Env):
         illegal: str = "raise",
         **options: Any,
     ) -> None:
-        if render_mode is not None and render_mode not in RENDER_MODES:
-            raise unknown("render_mode", render_mode, RENDER_MODES)
-        if illegal not in ILLEGAL_MODES:
-            raise unknown("illegal", illegal, ILLEGAL_MODES)
         self.game = Game(name, **options)
-        self.render_mode = render_mode
-        self._illegal = illegal
+        self.render_mode = None if render_mode is None else one_of("render_mode", render_mode, RENDER_MODES)
+        self._illegal = one_of("illegal", illegal, ILLEGAL_MODES)
         self._fixed_seat = None if seat is None else self.game.valid_seat(seat)
         self._opponents = self._seat_opponents(opponents)
         self.observation_space = spaces.Box(-10.0, 10.0, (self.game.observation_size,), np.float32)

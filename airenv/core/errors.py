@@ -30,6 +30,9 @@ class IllegalAction(AirenvError):
     """An action that is not legal now; the state is untouched."""
 
 
+ILLEGAL_MODES = ("raise", "random")  # what an environment may do with one: refuse it, or play a legal one
+
+
 class GameOver(AirenvError):
     """A move was asked of, or made in, a finished game."""
 
@@ -40,6 +43,13 @@ class BadState(AirenvError):
 
 class BadReplay(AirenvError):
     """A replay file that cannot be read or does not replay to the state it promises."""
+
+
+def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
+    """A value that must be one of a few names."""
+    if value not in allowed:
+        raise unknown(kind, value, allowed)
+    return value
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], titles: dict[str, str] | None = None) -> UnknownName:
