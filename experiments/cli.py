@@ -27,6 +27,7 @@ GAME = Annotated[str, typer.Argument(help="The game's name; `airenv games` lists
 PLAYERS = Annotated[
     int | None, typer.Option("--players", "-p", help="How many play; by default the game's own number.")
 ]
+ONLY_PLAYERS = Annotated[int | None, typer.Option("--players", "-p", help="One number of players; by default all.")]
 SEED = Annotated[int | None, typer.Option(help="Deal the game of this seed; by default a new one.")]
 BOARD = Annotated[str | None, typer.Option(help="A board the game ships, or a TOML file of your own.")]
 SET = Annotated[
@@ -174,7 +175,7 @@ def replay(
 @app.command()
 def check(
     game: GAME,
-    players: PLAYERS = None,
+    players: ONLY_PLAYERS = None,
     only: Annotated[list[str] | None, typer.Option(help="Run only this law; may be repeated.")] = None,
     laws: Annotated[bool, typer.Option("--list", help="List the laws and stop.")] = False,
 ) -> None:
@@ -195,7 +196,7 @@ def check(
 @app.command()
 def bench(
     game: Annotated[str | None, typer.Argument(help="One game; by default all.", show_default=False)] = None,
-    players: PLAYERS = None,
+    players: ONLY_PLAYERS = None,
     seconds: Annotated[float, typer.Option(help="How long each figure is measured.", min=0.01)] = 0.5,
     signature: Annotated[bool, typer.Option("--signature", help="Print the behaviour signatures alone.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
