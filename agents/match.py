@@ -8,6 +8,7 @@ import numpy as np
 
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
+from airenv.core.random import valid_seed
 from airenv.replay import Replay, finish_replay, start_replay
 from airenv.seat import Agent, Seat
 
@@ -20,11 +21,12 @@ def play_game(
     """A whole game; every seat's chance comes from the seed, so it can be played again exactly."""
     if len(agents) != game.players:
         raise BadOption(f"{game.players} players need {game.players} agents, not {len(agents)}")
+    seed = valid_seed(seed)
     rngs = [np.random.default_rng([seed, seat]) for seat in range(game.players)]
     state = game.new(seed)
     replay = start_replay(game, seed, [agent.name for agent in agents])
     while (player := game.player(state)) >= 0:
-        action = agents[player].act(Seat(game, state), rngs[player])
+        action = game.valid_action(agents[player].act(Seat(game, state), rngs[player]))
         if watch:
             watch(state, action)
         game.apply(state, action)

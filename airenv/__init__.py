@@ -13,7 +13,7 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from airenv.core.registry import facts, game_names
+from airenv.core.registry import all_facts, facts, game_names
 
 if TYPE_CHECKING:
     from airenv.aec import AirEnv
@@ -47,20 +47,20 @@ def make_vec(name: str, num_envs: int, **options: Any) -> VectorGames:
 
 def __getattr__(name: str) -> ModuleType:
     """`from airenv import aviation_v0`: PettingZoo's way to name an environment, for every game there is."""
-    for known in game_names():
-        if facts(known).module_name == name:
+    for known in all_facts() if name.rpartition("_v")[2].isdecimal() else ():
+        if known.module_name == name:
             from airenv.aec import pettingzoo_module
 
-            return pettingzoo_module(known)
+            return pettingzoo_module(known.name)
     raise AttributeError(f"module 'airenv' has no attribute {name!r}")
 
 
 def _register_gymnasium() -> None:
     import gymnasium
 
-    for name in game_names():
-        if facts(name).gym_id not in gymnasium.registry:
-            gymnasium.register(facts(name).gym_id, entry_point="airenv.gym:SeatEnv", kwargs={"name": name})
+    for known in all_facts():
+        if known.gym_id not in gymnasium.registry:
+            gymnasium.register(known.gym_id, entry_point="airenv.gym:SeatEnv", kwargs={"name": known.name})
 
 
 _register_gymnasium()

@@ -18,7 +18,7 @@ from pettingzoo import AECEnv
 from airenv.byhand import Game, fresh_seed
 from airenv.core import kernels, registry
 from airenv.core.engine import TRUNCATED
-from airenv.core.errors import ILLEGAL_MODES, AirenvError, BadOption, BadState, one_of
+from airenv.core.errors import ILLEGAL_MODES, AirenvError, BadOption, BadState, one_of, positive
 from airenv.core.random import valid_seed
 from airenv.render import RENDER_MODES, close_window, render
 
@@ -48,8 +48,6 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         illegal: str = "raise",
         **options: Any,
     ) -> None:
-        if max_cycles is not None and (not isinstance(max_cycles, int) or max_cycles < 1):
-            raise BadOption(f"max_cycles is a positive integer, not {max_cycles!r}")
         self.game = Game(name, **options)
         self.metadata = {
             "render_modes": list(RENDER_MODES),
@@ -59,11 +57,12 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         }
         self.render_mode = None if render_mode is None else one_of("render_mode", render_mode, RENDER_MODES)
         self._render_seat = None if render_seat is None else self.game.valid_seat(render_seat)
-        self._max_cycles = max_cycles
+        self._max_cycles = None if max_cycles is None else positive("max_cycles", max_cycles)
         self._illegal = one_of("illegal", illegal, ILLEGAL_MODES)
         self._next_seed = None if seed is None else valid_seed(seed)
         self._state: np.ndarray | None = None
         self.possible_agents = [f"player_{seat}" for seat in range(self.game.players)]
+        self.agents: list[str] = []
         self._seat_of = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self._make_spaces()
 
@@ -132,10 +131,12 @@ class AirEnv(AECEnv):  # type: ignore[misc]
                 raise NotReset("the game is over and every agent has left: call reset()")
             self._was_dead_step(action)
             return
-        chosen = action if type(action) is int else self.game.valid_action(action)
-        following = self.game._apply_one(self.game.board, self._state, 0, chosen, self.game._mask)
+        chosen = action if type(action) is int else self.game.as_integer(action)
+        following = self.game.attempt(self._state, chosen)
         if following <= kernels.ILLEGAL:
             following = self._play_instead(chosen)
+        elif self.infos[self.agent_selection]:
+            self.infos[self.agent_selection] = {}
         self._cycles += 1
         # Rewards fall at the end alone, so until then all rewards are zero and need no bookkeeping.
         if following == kernels.GAME_OVER:
@@ -155,7 +156,7 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         legal = self.game.legal_actions(self._state)
         self.infos[self.agent_selection] = {"illegal_action": action}
         instead = legal[int(self._random.integers(len(legal)))]
-        return int(self.game._apply_one(self.game.board, self._state, 0, instead, self.game._mask))
+        return self.game.attempt(self._state, instead)
 
     def _finish(self) -> None:
         assert self._state is not None
@@ -176,7 +177,14 @@ class AirEnv(AECEnv):  # type: ignore[misc]
         self._over = True
         self._deads_step_first()
 
+    def agent_iter(self, max_iter: int = 2**63) -> Any:
+        if self._state is None:
+            raise NotReset("call reset() before going through the agents")
+        return super().agent_iter(max_iter)
+
     def last(self, observe: bool = True) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        if self._state is None:
+            raise NotReset("call reset() before asking for what came last")
         agent = self.agent_selection
         return (
             self.observe(agent) if observe else None,

@@ -7,6 +7,7 @@ method checks its input and leaves the state untouched when it complains.
 from __future__ import annotations
 
 import hashlib
+import threading
 import zlib
 from functools import cached_property
 from importlib.resources import files
@@ -18,17 +19,25 @@ from pydantic import ValidationError
 
 from airenv.core import engine, kernels, registry
 from airenv.core.boards import board_names, find_board, load_board, problems
-from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, one_of, unknown
+from airenv.core.errors import BadOption, BadState, GameOver, IllegalAction, one_of, positive, unknown
 from airenv.core.jit import direct
 from airenv.core.random import valid_seed
 
 REWARDS = {"rank": kernels.RANK, "win": kernels.WIN, "score": kernels.SCORE, "margin": kernels.MARGIN}
 MAGIC = b"airenv1\0"
+ONE = (1,)  # the shape of a state
 
 
 def fresh_seed() -> int:
     """A seed from the operating system, for when the caller gives none."""
     return int(np.random.SeedSequence().generate_state(1, np.uint64)[0] >> 1)
+
+
+class _Scratch(threading.local):
+    """Arrays that calls write into and never hand out: mask, actions, points. Each thread has its own."""
+
+    def __init__(self, actions: int, players: int) -> None:
+        self.arrays = np.zeros(actions, np.int8), np.zeros(actions, np.int64), np.zeros(players, np.float64)
 
 
 class Game:
@@ -43,7 +52,7 @@ class Game:
         _register_engine(name)
         self.reward = one_of("reward", reward, REWARDS)
         self.options = _read_options(registry.game_module(name, "board").Options, options)
-        self.board_name = str(board if board is not None else next(iter(board_names(self.folder))))
+        self.board_name = self._name_of(board)
         module = registry.game_module(name, "board")
         self.board_file = load_board(find_board(self.folder, self.board_name), module.BoardFile)
         self.board: np.ndarray = module.build(self.board_file, self.options)
@@ -54,25 +63,33 @@ class Game:
         self.laws: dict[int, str] = self._layout.LAWS
         self._mode = REWARDS[reward]
         self._names: list[str] = self._text.action_names(self.board_file)
-        # Scratch: overwritten by every call, never handed out.
-        self._mask = np.zeros(self.num_actions, np.int8)
-        self._actions = np.zeros(self.num_actions, np.int64)
-        self._points = np.zeros(self.players, np.float64)
+        self._scratch = _Scratch(self.num_actions, self.players)
+
+    def _name_of(self, board: str | Path | None) -> str:
+        """A shipped board's name, or where a person's own file is, whatever folder one is in later."""
+        names = board_names(self.folder)
+        if board is None:
+            return next(iter(names))
+        return str(Path(board).resolve()) if str(board).endswith(".toml") and str(board) not in names else str(board)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy, or the same game in another process, is made anew from its name and options."""
+        return _rebuilt, (self.name, self.board_name, self.reward, self.options.model_dump())
 
     # The three calls a loop in Python makes for every decision.
 
     @cached_property
     def _legal_one(self) -> Any:
-        return direct(kernels.legal_one, self.board, np.zeros(1, self.dtype), 0, self._mask, self._actions)
+        return direct(kernels.legal_one, self.board, self._blank(), 0, *self._scratch.arrays[:2])
 
     @cached_property
     def _apply_one(self) -> Any:
-        return direct(kernels.apply_one, self.board, np.zeros(1, self.dtype), 0, 0, self._mask)
+        return direct(kernels.apply_one, self.board, self._blank(), 0, 0, self._scratch.arrays[0])
 
     @cached_property
     def _observe_one(self) -> Any:
         seen = np.zeros(self.observation_size, np.float32)
-        return direct(kernels.observe_one, self.board, np.zeros(1, self.dtype), 0, 0, seen, self._mask)
+        return direct(kernels.observe_one, self.board, self._blank(), 0, 0, seen, self._scratch.arrays[0])
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self.options.model_dump().items())
@@ -88,36 +105,44 @@ class Game:
 
     def player(self, state: np.ndarray) -> int:
         """The seat to act, -1 when the game is over."""
-        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
+        if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
             self._own(state)
         return int(state["player"][0])
 
     def legal_actions(self, state: np.ndarray) -> list[int]:
         """The legal actions, in order; an empty list when the game is over."""
-        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
+        if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
             self._own(state)
-        n = self._legal_one(self.board, state, 0, self._mask, self._actions)
-        return self._actions[:n].tolist()
+        mask, actions, _ = self._scratch.arrays
+        n = self._legal_one(self.board, state, 0, mask, actions)
+        return actions[:n].tolist()
 
     def legal_mask(self, state: np.ndarray) -> np.ndarray:
         """A new int8 array with 1 for every legal action."""
-        self._own(state)
+        state = self._own(state)
         mask = np.empty(self.num_actions, np.int8)
-        self._legal_one(self.board, state, 0, mask, self._actions)
+        self._legal_one(self.board, state, 0, mask, self._scratch.arrays[1])
         return mask
 
     def apply(self, state: np.ndarray, action: int) -> None:
         """Carry out a legal action in place; anything else is an error and changes nothing."""
         # Only whether anything may be wrong, as this is asked for every decision; `_own` says what it is.
-        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1 or not state.flags.writeable:
-            self._own(state)
+        if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE or not state.flags.writeable:
+            self._own(state, to_write=True)
         if type(action) is not int:
-            action = self.valid_action(action)
-        if self._apply_one(self.board, state, 0, action, self._mask) <= kernels.ILLEGAL:
+            action = self.as_integer(action)
+        if self.attempt(state, action) <= kernels.ILLEGAL:
             raise self.illegal(state, action)
 
+    def attempt(self, state: np.ndarray, action: int) -> int:
+        """Carry out an integer action if it is legal: the next seat, or what `kernels.apply_one` answers instead."""
+        try:
+            return self._apply_one(self.board, state, 0, action, self._scratch.arrays[0])
+        except OverflowError:  # no action has so large a number
+            return self._apply_one(self.board, state, 0, -1, self._scratch.arrays[0])
+
     def is_over(self, state: np.ndarray) -> bool:
-        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
+        if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
             self._own(state)
         return bool(state["over"][0])
 
@@ -127,27 +152,25 @@ class Game:
 
     def scores(self, state: np.ndarray) -> np.ndarray:
         """Each seat's score as it stands."""
-        self._own(state)
+        state = self._own(state)
         out = np.zeros(self.players, np.float64)
         kernels.scores_one(self.board, state, 0, out)
         return out
 
     def returns(self, state: np.ndarray) -> np.ndarray:
         """Each seat's reward by the chosen mode; zeros while the game runs."""
-        self._own(state)
+        state = self._own(state)
         out = np.zeros(self.players, np.float64)
-        kernels.rewards_one(self.board, state, 0, self._mode, self._points, out)
+        kernels.rewards_one(self.board, state, 0, self._mode, self._scratch.arrays[2], out)
         return out
 
     def random_playouts(self, games: int, seed: int = 0) -> int:
         """Play whole random games in one compiled call; returns the decisions made."""
-        if games < 1:
-            raise BadOption(f"games must be at least 1, not {games}")
-        return self._scratch_call(kernels.random_playouts, games, valid_seed(seed))
+        return self._scratch_call(kernels.random_playouts, positive("games", games), valid_seed(seed))
 
     def check_playouts(self, games: int, seed: int = 0) -> str | None:
         """Random games with every law checked after every step; None, or which law broke where."""
-        game, step, law = self._scratch_call(kernels.checked_playouts, games, valid_seed(seed))
+        game, step, law = self._scratch_call(kernels.checked_playouts, positive("games", games), valid_seed(seed))
         if law == 0:
             return None
         return f"game {game}, step {step}: broken law: {self._law(law)}"
@@ -156,7 +179,8 @@ class Game:
         """The position after so many random decisions (or the end, if it comes first)."""
         state = self._blank()
         mask, rng = np.zeros(self.num_actions, np.int8), np.zeros(4, np.uint32)
-        kernels.random_position(self.board, state, 0, valid_seed(seed), plies, mask, rng)
+        wanted = 0 if type(plies) is int and plies == 0 else positive("plies", plies)
+        kernels.random_position(self.board, state, 0, valid_seed(seed), wanted, mask, rng)
         return state
 
     # -- what a seat sees --------------------------------------------------------------------------
@@ -167,7 +191,7 @@ class Game:
 
     def observe_with_mask(self, state: np.ndarray, seat: int) -> tuple[np.ndarray, np.ndarray]:
         """What a seat sees and its action mask (all zero unless it is to act), as new arrays."""
-        self._own(state)
+        state = self._own(state)
         out = np.empty(self.observation_size, np.float32)
         mask = np.empty(self.num_actions, np.int8)
         self._observe_one(self.board, state, 0, self.valid_seat(seat), out, mask)
@@ -181,21 +205,21 @@ class Game:
 
     def suggest(self, state: np.ndarray) -> int:
         """The rule-of-thumb player's action."""
-        self._own(state)
+        state = self._own(state)
         if self.is_over(state):
             raise GameOver("the game is over: there is nothing to suggest")
         return int(kernels.suggest_one(self.board, state, 0))
 
     def value(self, state: np.ndarray) -> np.ndarray:
         """The rule-of-thumb player's estimate of each seat's chance to win."""
-        self._own(state)
+        state = self._own(state)
         out = np.zeros(self.players, np.float64)
         kernels.value_one(self.board, state, 0, out)
         return out
 
     def view(self, state: np.ndarray, seat: int | None) -> dict[str, Any]:
         """What a seat sees, as JSON; None for a spectator who sees everything."""
-        self._own(state)
+        state = self._own(state)
         who = None if seat is None else self.valid_seat(seat)
         return self._text.view(self.board_file, self.board[0], state[0], who)
 
@@ -213,7 +237,8 @@ class Game:
 
     def describe(self, state: np.ndarray, action: int, seat: int | None) -> str:
         """What a seat sees of an action about to be made."""
-        return self._text.describe(self.board_file, self.board[0], state[0], int(action), seat)
+        state = self._own(state)
+        return self._text.describe(self.board_file, self.board[0], state[0], self.valid_action(action), seat)
 
     def happenings(self, before: np.ndarray, after: np.ndarray) -> list[str]:
         """What everybody saw happen because of the action that led from one state to the other."""
@@ -234,7 +259,7 @@ class Game:
 
     def clone(self, state: np.ndarray) -> np.ndarray:
         """An independent copy; by way of bytes, as NumPy copies a record field by field."""
-        if getattr(state, "dtype", None) is not self.dtype or len(state) != 1:
+        if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
             self._own(state)
         return np.ndarray(1, self.dtype, bytearray(state.tobytes()))
 
@@ -245,7 +270,7 @@ class Game:
 
     def to_bytes(self, state: np.ndarray) -> bytes:
         """A state as bytes that `from_bytes` takes back, with a check sum."""
-        self._own(state)
+        state = self._own(state)
         body = MAGIC + self.signature() + state.tobytes()
         return body + zlib.crc32(body).to_bytes(4, "little")
 
@@ -266,7 +291,7 @@ class Game:
 
     def check(self, state: np.ndarray) -> None:
         """Raise BadState if a law of the game does not hold."""
-        self._own(state)
+        state = self._own(state)
         law = int(kernels.check_one(self.board, state, 0))
         if law:
             raise BadState(f"broken law: {self._law(law)}")
@@ -282,15 +307,20 @@ class Game:
             raise BadOption(f"a seat is an integer from 0 to {self.players - 1}, not {seat!r}")
         return int(seat)
 
-    def valid_action(self, action: Any) -> int:
+    def as_integer(self, action: Any) -> int:
         """An action as an int: 0-d integer arrays and NumPy integers are taken, floats and bools are not."""
         if isinstance(action, np.ndarray) and action.shape == ():
             action = action[()]
         if isinstance(action, (bool, np.bool_)) or not isinstance(action, (int, np.integer)):
             raise IllegalAction(f"an action is an integer from 0 to {self.num_actions - 1}, not {action!r}")
-        if not 0 <= action < self.num_actions:
-            raise IllegalAction(f"there is no action {action}: actions go from 0 to {self.num_actions - 1}")
         return int(action)
+
+    def valid_action(self, action: Any) -> int:
+        """The number of an action there is, legal now or not."""
+        number = self.as_integer(action)
+        if not 0 <= number < self.num_actions:
+            raise IllegalAction(f"there is no action {number}: actions go from 0 to {self.num_actions - 1}")
+        return number
 
     def illegal(self, state: np.ndarray, action: int) -> IllegalAction | GameOver:
         """The error for an action that cannot be made now."""
@@ -303,11 +333,15 @@ class Game:
     def _blank(self) -> np.ndarray:
         return np.ndarray(1, self.dtype, bytearray(self.dtype.itemsize))
 
-    def _own(self, state: np.ndarray) -> None:
-        if not isinstance(state, np.ndarray) or state.dtype != self.dtype or state.shape != (1,):
+    def _own(self, state: np.ndarray, to_write: bool = False) -> np.ndarray:
+        """The state if it is one of this game, a clone of a read-only one (kernels want to be able to write)."""
+        if not isinstance(state, np.ndarray) or state.dtype != self.dtype or state.shape != ONE:
             raise BadState(f"not a state of {self.name}: an array of one {self.name} record is needed")
-        if not state.flags.writeable:
+        if state.flags.writeable:
+            return state
+        if to_write:
             raise BadState("this state is read-only: play on in a clone of it")
+        return np.ndarray(1, self.dtype, bytearray(state.tobytes()))
 
     def _law(self, law: int) -> str:
         return self.laws.get(law, "the mask, its count, the player to act and the end agree")
@@ -321,6 +355,10 @@ def _register_engine(name: str) -> None:
     parts = {part: registry.game_module(name, part) for part in ("rules", "observe", "heuristic")}
     functions = {n: getattr(m, n) for n in engine.CONTRACT for m in parts.values() if hasattr(m, n)}
     engine.register(registry.game_module(name, "layout").STATE, functions)
+
+
+def _rebuilt(name: str, board: str, reward: str, options: dict[str, Any]) -> Game:
+    return Game(name, board=board, reward=reward, **options)
 
 
 def _read_options(model: Any, given: dict[str, Any]) -> Any:

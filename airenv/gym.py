@@ -31,7 +31,7 @@ class SeatEnv(gymnasium.Env):
         self,
         name: str,
         *,
-        opponents: str | Sequence[str | Agent] = "random",
+        opponents: str | Agent | Sequence[str | Agent] = "random",
         seat: int | None = 0,
         render_mode: str | None = None,
         illegal: str = "raise",
@@ -47,12 +47,17 @@ class SeatEnv(gymnasium.Env):
         self._state: np.ndarray | None = None
         self.seat = self._fixed_seat or 0
 
-    def _seat_opponents(self, given: str | Sequence[str | Agent]) -> list[Agent]:
+    def _seat_opponents(self, given: str | Agent | Sequence[str | Agent]) -> list[Agent]:
         others = self.game.players - 1
-        lines: Sequence[str | Agent] = [given] * others if isinstance(given, str) else list(given)
-        if len(lines) != others:
-            raise BadOption(f"{self.game.players} players need {others} opponents, not {len(lines)}")
-        return [agent_from_line(line) if isinstance(line, str) else line for line in lines]
+        one_for_all = isinstance(given, str) or hasattr(given, "act")
+        chosen: Any = [given] * others if one_for_all else given
+        if not isinstance(chosen, Sequence) or len(chosen) != others:
+            raise BadOption(f"{self.game.players} players need {others} opponents, or one for all, not {given!r}")
+        seated = [agent_from_line(one) if isinstance(one, str) else one for one in chosen]
+        for agent in seated:
+            if not hasattr(agent, "act"):
+                raise BadOption(f"an opponent is an agent line or an agent, not {agent!r}")
+        return seated
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -64,13 +69,15 @@ class SeatEnv(gymnasium.Env):
         self._let_others_play()
         if self.game.is_over(self._state):  # the learner never got to move: deal again
             return self.reset()
+        if self.render_mode == "human":
+            self.render()
         return self._see()
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         state = self._running()
-        chosen = self.game.valid_action(action)
+        chosen = self.game.as_integer(action)
         extra: dict[str, Any] = {}
-        if self._illegal == "random" and not self.game.legal_mask(state)[chosen]:
+        if self._illegal == "random" and chosen not in self.game.legal_actions(state):
             extra = {"illegal_action": chosen}
             chosen = int(self.np_random.choice(self.game.legal_actions(state)))
         self.game.apply(state, chosen)

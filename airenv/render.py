@@ -61,8 +61,9 @@ def _show_in_window(image: np.ndarray) -> bool:
         return False
     import matplotlib
     import matplotlib.pyplot as plt
+    from matplotlib.backends import BackendFilter, backend_registry
 
-    if matplotlib.get_backend().lower() == "agg":
+    if matplotlib.get_backend().lower() not in backend_registry.list_builtin(BackendFilter.INTERACTIVE):
         return False
     figure: Any = plt.figure(WINDOW, figsize=(image.shape[1] / 100, image.shape[0] / 100))
     figure.clear()

@@ -2,44 +2,52 @@
 
 from __future__ import annotations
 
-import json
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from airenv.byhand import Game
+from airenv.core.boards import problems
 from airenv.core.errors import AirenvError, BadReplay
+from airenv.core.random import SEED_MAX, valid_seed
 
-FORMAT = 1
+FORMAT: Literal[1] = 1
 
 
-@dataclass
-class Replay:
+class Replay(BaseModel):
     """A game as it was played, or played so far. `digest` is the hash of the state it ends in."""
 
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    format: Literal[1] = FORMAT
     game: str
-    seed: int
-    options: dict[str, Any]
+    seed: Annotated[int, Field(ge=0, le=SEED_MAX)]
+    options: dict[str, Any]  # of the game, board and reward included
     rules: int
     agents: list[str]
-    actions: list[int] = field(default_factory=list)
+    actions: list[int] = Field(default_factory=list)
     digest: str = ""
     finished: bool = False
-    format: int = FORMAT
 
     def engine(self) -> Game:
         """The game this was played in."""
-        return Game(self.game, **self.options)
+        wrong = {"name"} & set(self.options)
+        if wrong or not all(isinstance(self.options.get(key, ""), str) for key in ("board", "reward")):
+            raise BadReplay("the options of the replay are not those of a game")
+        game = Game(self.game, **self.options)
+        if len(self.agents) != game.players:
+            raise BadReplay(f"a replay of {game.players} players names {len(self.agents)} agents")
+        return game
 
 
 def start_replay(game: Game, seed: int, agents: list[str]) -> Replay:
     options = {**game.options.model_dump(), "board": game.board_name, "reward": game.reward}
-    return Replay(game.name, seed, options, game.facts.rules, agents)
+    return Replay(game=game.name, seed=valid_seed(seed), options=options, rules=game.facts.rules, agents=agents)
 
 
 def finish_replay(replay: Replay, game: Game, state: np.ndarray) -> Replay:
@@ -65,26 +73,19 @@ def write_text(path: Path, text: str) -> None:
 
 
 def save_replay(replay: Replay, path: Path) -> None:
-    write_text(path, json.dumps(asdict(replay)) + "\n")
+    write_text(path, replay.model_dump_json() + "\n")
 
 
 def load_replay(path: Path) -> Replay:
     """Read a replay; a BadReplay says what is wrong with a file that is none."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        return Replay.model_validate_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise BadReplay(f"there is no file {path}") from None
+    except ValidationError as error:
+        raise BadReplay(f"{path} is not a replay: {'; '.join(problems(error)[:5])}") from None
     except (OSError, ValueError) as error:
-        raise BadReplay(f"{path} cannot be read as a replay: {error}") from None
-    if not isinstance(data, dict) or data.get("format") != FORMAT:
-        raise BadReplay(f"{path} is not a replay of format {FORMAT}")
-    try:
-        replay = Replay(**data)
-    except TypeError as error:
-        raise BadReplay(f"{path} is not a replay: {error}") from None
-    if not isinstance(replay.actions, list) or not all(type(a) is int for a in replay.actions):
-        raise BadReplay(f"{path}: actions must be a list of integers")
-    return replay
+        raise BadReplay(f"{path} cannot be read: {error}") from None
 
 
 def positions(replay: Replay) -> Iterator[tuple[Game, np.ndarray]]:
@@ -105,6 +106,6 @@ def positions(replay: Replay) -> Iterator[tuple[Game, np.ndarray]]:
 def final_state(replay: Replay) -> tuple[Game, np.ndarray]:
     """Play a replay to its end and verify that it ends where it says."""
     *_, (game, state) = positions(replay)
-    if game.digest(state) != replay.digest:
+    if game.digest(state) != replay.digest or game.is_over(state) != replay.finished:
         raise BadReplay("the replay does not lead to the state it promises: the file or the rules have changed")
     return game, state

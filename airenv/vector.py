@@ -15,7 +15,7 @@ import numpy as np
 from airenv.byhand import Game, fresh_seed
 from airenv.core import kernels
 from airenv.core.engine import ENDED, TRUNCATED
-from airenv.core.errors import BadOption, IllegalAction
+from airenv.core.errors import BadOption, IllegalAction, positive
 from airenv.core.random import derive_seed, valid_seed
 
 SLOTS_PER_THREAD = 256  # below this, handing work to a second thread costs more than it brings
@@ -40,12 +40,8 @@ class VectorGames:
         reuse_buffers: bool = False,
         **options: Any,
     ) -> None:
-        if isinstance(num_envs, bool) or not isinstance(num_envs, (int, np.integer)) or num_envs < 1:
-            raise BadOption(f"num_envs is a positive integer, not {num_envs!r}")
-        if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
-            raise BadOption(f"threads is a positive integer, not {threads!r}")
+        self.num_envs, threads = positive("num_envs", num_envs), positive("threads", threads)
         self.game = Game(name, **options)
-        self.num_envs = int(num_envs)
         self.seed = fresh_seed() if seed is None else valid_seed(seed)
         self._reuse = reuse_buffers
         n, game = self.num_envs, self.game
@@ -60,7 +56,7 @@ class VectorGames:
         share = max(1, min(threads, n // SLOTS_PER_THREAD))
         edges = np.linspace(0, n, share + 1).astype(int).tolist()
         self._ranges = list(pairwise(edges))
-        self._pool = ThreadPoolExecutor(share - 1) if share > 1 else None
+        self._pool = self._make_pool()
 
     def _run(self, kernel: Any, *args: Any) -> None:
         """A kernel over all slots, split among the threads; the result does not depend on the split."""
@@ -70,9 +66,14 @@ class VectorGames:
             task.result()
 
     def reset(self, seed: int | None = None) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Start game 0 in every slot; returns what each player to act sees, and who that is."""
+        """Start game 0 in every slot; returns what each player to act sees, and who that is.
+
+        Without a seed, later resets deal games that follow from the seed before.
+        """
         if seed is not None:
             self.seed = valid_seed(seed)
+        elif self._is_reset:  # other games than before, as with other environments
+            self.seed = game_seed(self.seed, self.num_envs, 0)
         self._episodes[:] = 0
         seen = self._new_observations()
         args = (self.game.board, self._states, self.seed, self._episodes, seen, self._masks, self._players)
@@ -133,6 +134,16 @@ class VectorGames:
     def states(self) -> np.ndarray:
         """A copy of every game's record. Privileged: it holds all hands."""
         return self._states.copy()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_pool": None}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        vars(self).update(kept)
+        self._pool = self._make_pool()
+
+    def _make_pool(self) -> ThreadPoolExecutor | None:
+        return ThreadPoolExecutor(len(self._ranges) - 1) if len(self._ranges) > 1 else None
 
     def close(self) -> None:
         if self._pool is not None:

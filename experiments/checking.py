@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
+from rich.text import Text
 
 import airenv
 from airenv.core.errors import BadOption, unknown
@@ -31,12 +33,15 @@ def chosen_checks(only: Sequence[str] | None) -> list[Check]:
 
 def run(console: Console, name: str, players: int | None, only: Sequence[str] | None) -> bool:
     """Run the laws at every number of players; says for each whether it holds, and what broke it."""
+    if not __debug__:
+        raise BadOption("the laws are assertions, and python -O (PYTHONOPTIMIZE) switches those off: run without it")
     checks = chosen_checks(only)
     counts = airenv.facts(name).players
     if players is not None and players not in counts:
         raise BadOption(f"{name} is for {', '.join(map(str, counts))} players, not {players}")
     tables = counts if players is None else (players,)
     broken = 0
+    checks = [check for check in checks if can_run(console, check)]
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(name, total=len(checks) * len(tables))
@@ -54,6 +59,14 @@ def run(console: Console, name: str, players: int | None, only: Sequence[str] | 
     return not broken
 
 
+def can_run(console: Console, check: Check) -> bool:
+    """Whether what a law needs is installed; says so if it is not."""
+    if check.needs and find_spec(check.needs) is None:
+        console.print(f"not run {check.group:12s} {check.says} Install airenv[learn] to run it.", soft_wrap=True)
+        return False
+    return True
+
+
 def attempt(check: Check, name: str, players: int) -> list[str]:
     """What is wrong with a law at one number of players: nothing, or one message."""
     try:
@@ -64,7 +77,13 @@ def attempt(check: Check, name: str, players: int) -> list[str]:
 
 
 def tell(console: Console, check: Check, faults: list[str], seconds: float) -> None:
-    mark = "[red]broken[/red]" if faults else "[green]holds [/green]"
-    console.print(f"{mark} {check.group:12s} {check.says} [dim]({check.name}, {seconds:.1f} s)[/dim]", soft_wrap=True)
+    console.print(
+        Text.assemble(
+            ("broken ", "red") if faults else ("holds  ", "green"),
+            f"{check.group:12s} {check.says} ",
+            (f"({check.name}, {seconds:.1f} s)", "dim"),
+        ),
+        soft_wrap=True,
+    )
     for fault in faults:
-        console.print(f"       {fault[:1500]}", style="red", markup=False, soft_wrap=True)
+        console.print(Text(f"       {fault[:1500]}", style="red"), soft_wrap=True)

@@ -37,13 +37,16 @@ SAVE = Annotated[Path | None, typer.Option(help="Where the replay goes; by defau
 
 
 def console() -> Console:
-    return Console(highlight=False)
+    return Console(highlight=False, markup=False)
 
 
 def read_value(text: str) -> Any:
     import yaml
 
-    return yaml.safe_load(text)
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise BadOption(f"{text!r} is no value: a number, a word or true and false") from None
 
 
 def open_game(name: str, players: int | None, board: str | None = None, settings: list[str] | None = None) -> Any:
@@ -53,12 +56,23 @@ def open_game(name: str, players: int | None, board: str | None = None, settings
         key, equals, value = setting.partition("=")
         if not equals:
             raise BadOption(f"--set takes key=value, not {setting!r}")
+        if key.strip() in ("name", "board"):
+            raise BadOption(f"{key.strip()} has a place of its own on the command line: see --help")
         options[key.strip()] = read_value(value)
     return airenv.game(name, board=board, **options)
 
 
-def default_path(kind: str, name: str, seed: int) -> Path:
-    return Path("runs") / kind / f"{name}-{seed}.json"
+def replay_path(chosen: Path | None, kind: str, name: str, seed: int) -> Path:
+    """Where a new game is kept: where it was asked for, else under a name nobody uses yet."""
+    if chosen is not None:
+        if chosen.exists():
+            raise BadOption(f"{chosen} is there already: --resume goes on with a game, or save to another file")
+        return chosen
+    path, number = Path("runs") / kind / f"{name}-{seed}.json", 1
+    while path.exists():
+        number += 1
+        path = path.with_name(f"{name}-{seed}-{number}.json")
+    return path
 
 
 @app.command()
@@ -109,7 +123,7 @@ def play(
         opened = open_game(game, players, board, settings)
         chosen = fresh_seed() if seed is None else valid_seed(seed)
         lines = seat_lines(opened.players, opened.valid_seat(seat), vs or ["greedy"])
-        match = terminal.new_match(opened, chosen, lines, save or default_path("play", game, chosen))
+        match = terminal.new_match(opened, chosen, lines, replay_path(save, "play", game, chosen))
     terminal.play(console(), match)
 
 
@@ -152,8 +166,9 @@ def watch(
     if "human" in lines:
         raise BadOption("people play with `airenv play`")
     chosen = fresh_seed() if seed is None else valid_seed(seed)
-    match = terminal.new_match(opened, chosen, lines, save or default_path("watch", game, chosen))
-    terminal.watch(console(), match, delay, None if seat is None else opened.valid_seat(seat))
+    match = terminal.new_match(opened, chosen, lines, replay_path(save, "watch", game, chosen))
+    if not terminal.watch(console(), match, delay, None if seat is None else opened.valid_seat(seat)):
+        raise typer.Exit(130)
 
 
 @app.command()
@@ -214,8 +229,8 @@ def main() -> None:
     """Run the command line; mistakes in what was typed are told in one line."""
     try:
         app(standalone_mode=True)
-    except AirenvError as error:
-        Console(stderr=True, highlight=False).print(f"[red]error:[/red] {error}", soft_wrap=True)
+    except (AirenvError, OSError) as error:
+        Console(stderr=True, highlight=False, markup=False).print(f"error: {error}", style="red", soft_wrap=True)
         sys.exit(2)
 
 

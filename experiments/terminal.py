@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -48,6 +49,7 @@ class Match:
 
     def play(self, action: int) -> None:
         """Make a move and keep it, so that nothing is lost whatever happens next."""
+        action = self.game.valid_action(action)
         self.story.append(move_and_tell(self.game, self.state, action))
         self.replay.actions.append(action)
         save_replay(finish_replay(self.replay, self.game, self.state), self.path)
@@ -92,7 +94,7 @@ def continued_match(replay: Replay, path: Path) -> Match:
 
 def parse_move(game: Game, legal: Sequence[int], answer: str) -> int:
     """The legal move that a number, a name or the beginning of a name means."""
-    if answer.isdigit():
+    if answer.isdecimal() and len(answer) < 9:
         number = int(answer)
         if not 1 <= number <= len(legal):
             raise BadOption(f"there is no move {number}: type 1 to {len(legal)}")
@@ -124,10 +126,21 @@ def show_news(console: Console, match: Match, seat: int, since: int) -> None:
         console.print(Text(f"  {told[seat]}", style="dim"))
 
 
+def hand_over(console: Console, seat: int, ask: Callable[[str], str]) -> None:
+    """Several people at one screen: nobody sees another's hand."""
+    console.clear()
+    try:
+        ask(f"Player {seat}: press Enter when nobody else is looking ")
+    except (EOFError, KeyboardInterrupt):
+        raise Quit from None
+
+
 def ask_person(console: Console, match: Match, ask: Callable[[str], str], since: int) -> int:
     """A person's move; asks again until it is one."""
     seat = match.game.player(match.state)
     legal = match.game.legal_actions(match.state)
+    if len(match.humans) > 1:
+        hand_over(console, seat, ask)
     show_news(console, match, seat, since)
     show_table(console, match, seat)
     show_moves(console, match, seat, legal)
@@ -165,7 +178,7 @@ def play(console: Console, match: Match, ask: Callable[[str], str] = input) -> N
                 action = ask_person(console, match, ask, since[player])
                 since[player] = len(match.story) + 1
         except (Quit, KeyboardInterrupt):
-            console.print(f"Saved. Go on with:  airenv play --resume {match.path}", soft_wrap=True)
+            console.print(f"Saved. Go on with:  airenv play --resume {shlex.quote(str(match.path))}", soft_wrap=True)
             return
         match.play(action)
     for seat in match.humans:
@@ -185,14 +198,19 @@ def show_result(console: Console, match: Match) -> None:
 # -- agents alone ------------------------------------------------------------------------------------
 
 
-def watch(console: Console, match: Match, delay: float, seat: int | None) -> None:
-    """Show agents playing: a living table on a screen, a line a move elsewhere."""
-    if console.is_terminal:
-        with Live(console=console, auto_refresh=False, transient=True) as live:
-            run_agents(match, lambda: live.update(picture(match, seat), refresh=True), delay)
-    else:
-        run_agents(match, lambda: print_last(console, match, seat), 0.0)
+def watch(console: Console, match: Match, delay: float, seat: int | None) -> bool:
+    """Show agents playing: a living table on a screen, a line a move elsewhere. False if it was broken off."""
+    try:
+        if console.is_terminal:
+            with Live(console=console, auto_refresh=False, transient=True) as live:
+                run_agents(match, lambda: live.update(picture(match, seat), refresh=True), delay)
+        else:
+            run_agents(match, lambda: print_last(console, match, seat), 0.0)
+    except KeyboardInterrupt:
+        console.print(f"Broken off after {len(match.story)} moves; the replay is {match.path}", soft_wrap=True)
+        return False
     show_result(console, match)
+    return True
 
 
 def run_agents(match: Match, show: Callable[[], None], delay: float) -> None:

@@ -1,7 +1,5 @@
 """Agents and what they are given: lines, seats, clocks, matches."""
 
-import gc
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,8 +9,9 @@ import airenv
 from agents import make_agent
 from agents.lines import AGENTS, PARAMETERS
 from agents.match import play_game
+from airenv.core.boards import find_board
 from airenv.core.errors import AirenvError, BadOption, GameOver, UnknownName
-from airenv.replay import final_state
+from airenv.replay import final_state, load_replay, save_replay
 from airenv.seat import Clock, Seat, agent_from_line
 
 NAMES = airenv.game_names()
@@ -144,8 +143,39 @@ def test_gymnasium_opponents_may_be_agents_or_lines(name):
     options = {"players": players, "opponents": ["greedy"] * (players - 2) + [make_agent("random")]}
     env = gymnasium.make(airenv.facts(name).gym_id, **options)
     env.reset(seed=1)
-    for bad in (["random"] * players, []):
-        with pytest.raises(BadOption, match="opponents"):
+    for bad in (["random"] * players, [], None, 5, [None] * (players - 1)):
+        with pytest.raises(BadOption, match="opponent"):
             gymnasium.make(airenv.facts(name).gym_id, players=players, opponents=bad)
     env.close()
-    gc.collect()
+    gymnasium.make(airenv.facts(name).gym_id, players=players, opponents=make_agent("greedy")).reset(seed=1)
+
+
+def test_agents_may_answer_with_numpy_integers(tmp_path):
+    class Numpy:
+        name = "numpy"
+
+        def act(self, seat, rng):
+            return np.int64(seat.legal_actions[0])
+
+    game = airenv.game(NAMES[0])
+    _, replay = play_game(game, [Numpy()] * game.players, np.int64(3))
+    save_replay(replay, tmp_path / "a.json")
+    assert load_replay(tmp_path / "a.json") == replay
+
+
+def test_batches_deal_other_games_at_every_reset():
+    vec = airenv.make_vec(NAMES[0], 3, seed=1)
+    first = vec.reset()[0]["observation"]
+    assert (vec.reset()[0]["observation"] != first).any()
+    assert (vec.reset(1)[0]["observation"] == first).all()
+
+
+def test_a_game_on_ones_own_board_goes_on_from_any_folder(tmp_path, monkeypatch):
+    own = tmp_path / "my.toml"
+    game = airenv.game(NAMES[0])
+    own.write_text(find_board(game.folder, game.board_name).read_text())
+    monkeypatch.chdir(tmp_path)
+    mine = airenv.game(NAMES[0], board="my.toml")
+    _, replay = play_game(mine, [make_agent("greedy")] * mine.players, 3)
+    monkeypatch.chdir("/")
+    assert mine.digest(final_state(replay)[1]) == replay.digest

@@ -1,6 +1,7 @@
 """The commands people type: what they print, what they keep, and what they refuse."""
 
 import json
+import shlex
 import subprocess
 import sys
 
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 import airenv
 from airenv.core.errors import AirenvError, BadOption, BadReplay, UnknownName
 from airenv.replay import load_replay
-from experiments import demo, terminal
+from experiments import checking, demo, terminal
 from experiments.cli import app, seat_lines
 from experiments.conformance import CHECKS
 
@@ -96,6 +97,9 @@ def test_moves_are_understood_by_number_name_and_beginning(name):
         assert terminal.parse_move(game, legal, game.action_name(action).upper()) == action
     with pytest.raises(BadOption, match="type 1 to"):
         terminal.parse_move(game, legal, "0")
+    for odd in ("²", "9" * 5000):
+        with pytest.raises(BadOption, match="no legal move"):
+            terminal.parse_move(game, legal, odd)
     common = game.action_name(legal[0])[:1]
     if all(game.action_name(action).startswith(common) for action in legal) and len(legal) > 1:
         with pytest.raises(BadOption, match="could be"):
@@ -126,6 +130,9 @@ def test_nobody_else_is_told_secrets_in_the_story(tmp_path):
         (["play", NAME, "--seed", -1], AirenvError, "2**63"),
         (["play", NAME, "--set", "colour"], BadOption, "key=value"),
         (["play", NAME, "--set", "colour=red"], UnknownName, "unknown option 'colour'"),
+        (["play", NAME, "--set", "name=x"], BadOption, "a place of its own"),
+        (["play", NAME, "--set", "players={"], BadOption, "is no value"),
+        (["play", "[/red]"], UnknownName, "unknown game '[/red]'"),
         (["play", NAME, "--board", "moon"], UnknownName, "unknown board"),
         (["play", "--resume", "nowhere.json"], BadReplay, "there is no file"),
         (["play", NAME, "--resume", "nowhere.json"], BadOption, "leave the name out"),
@@ -145,10 +152,60 @@ def test_mistakes_are_refused_with_what_is_allowed(args, kind, says, tmp_path, m
     assert list(tmp_path.iterdir()) == [], "a refused command leaves nothing behind"
 
 
-def test_a_mistake_is_one_line_and_exit_code_2(tmp_path):
-    done = script("play", "chess")
-    assert done.returncode == 2 and done.stderr.startswith("error: unknown game 'chess'")
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (["play", "chess"], "error: unknown game 'chess'"),
+        (["play", "[/red]"], "error: unknown game '[/red]'"),
+        (["watch", NAME, "--save", "/proc/x/y.json"], "error: "),
+    ],
+)
+def test_a_mistake_is_one_line_and_exit_code_2(args, says):
+    done = script(*args)
+    assert done.returncode == 2 and done.stderr.startswith(says)
     assert "Traceback" not in done.stderr
+
+
+def test_a_saved_game_is_never_overwritten(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run("play", NAME, "--seed", 6, answers="1\n1\nq\n")
+    (first,) = (tmp_path / "runs" / "play").iterdir()
+    before = first.read_bytes()
+    run("play", NAME, "--seed", 6, answers="q\n")
+    assert first.read_bytes() == before and len(list(first.parent.iterdir())) == 2
+    result = run("play", NAME, "--save", first, answers="q\n")
+    assert "there already" in str(result.exception) and first.read_bytes() == before
+
+
+def test_the_command_to_go_on_can_be_pasted(tmp_path):
+    path = tmp_path / "a b [x]" / "g.json"
+    shown = run("play", NAME, "--seed", 6, "--save", path, answers="q\n").output
+    assert f"--resume {shlex.quote(str(path))}" in shown
+
+
+def test_people_at_one_screen_do_not_see_each_others_hands(tmp_path):
+    players = min(airenv.facts(NAME).players)
+    options = ["--players", players, "--vs", "human", "--seed", 6, "--save", tmp_path / "a.json"]
+    shown = run("play", NAME, *options, answers="\n1\n\nq\n").output
+    assert shown.count("press Enter when nobody else is looking") == 2
+
+
+def test_a_watch_broken_off_says_where_the_replay_is(tmp_path):
+    game = airenv.game(NAME)
+    match = terminal.new_match(game, 1, ["greedy"] * game.players, tmp_path / "a.json")
+    asked = []
+
+    def interrupted(seat, rng):
+        asked.append(seat)
+        if len(asked) > 5:
+            raise KeyboardInterrupt
+        return seat.legal_actions[0]
+
+    for agent in match.agents.values():
+        agent.act = interrupted
+    console = Console(record=True, width=200)
+    assert not terminal.watch(console, match, 0.0, None)
+    assert "Broken off after 5 moves" in console.export_text() and len(load_replay(match.path).actions) == 5
 
 
 # -- watch and replay ------------------------------------------------------------------------------
@@ -181,7 +238,16 @@ def test_a_living_table_is_shown_on_a_screen(tmp_path):
     [
         (lambda data: data.update(digest="0" * 32), "does not lead to the state"),
         (lambda data: data["actions"].insert(0, 10**6), "action 0 of the replay"),
-        (lambda data: data.update(actions=["draw"]), "list of integers"),
+        (lambda data: data.update(actions=["draw"]), "actions.0: Input should be a valid integer"),
+        (lambda data: data["actions"].append(2**70), "of the replay cannot be made"),
+        (lambda data: data.update(options=None), "options"),
+        (lambda data: data["options"].update(name="x"), "options of the replay"),
+        (lambda data: data["options"].update(reward=[1]), "options of the replay"),
+        (lambda data: data.update(agents=None), "agents"),
+        (lambda data: data.update(agents=["greedy"]), "names 1 agents"),
+        (lambda data: data.update(finished=True), "does not lead to the state"),
+        (lambda data: data.update(seed=None), "seed"),
+        (lambda data: data.update(seed=-1), "seed"),
         (lambda data: data.update(format=99), "is not a replay"),
         (lambda data: data.update(colour="red"), "is not a replay"),
         (lambda data: data.update(rules=99), "rules version 99"),
@@ -200,10 +266,12 @@ def test_a_damaged_replay_is_refused_and_left_alone(change, says, tmp_path):
     assert path.read_bytes() == before
 
 
-def test_what_is_no_json_is_no_replay(tmp_path):
+@pytest.mark.parametrize("text", ["{", "", "[]", "[" * 100_000, "\x00"])
+def test_what_is_no_json_is_no_replay(text, tmp_path):
     path = tmp_path / "a.json"
-    path.write_text("{")
+    path.write_text(text)
     assert isinstance(run("replay", path).exception, BadReplay)
+    assert isinstance(run("replay", tmp_path).exception, BadReplay)
 
 
 def test_a_move_past_the_end_is_refused(tmp_path):
@@ -218,6 +286,18 @@ def test_a_move_past_the_end_is_refused(tmp_path):
 def test_check_runs_the_laws_it_is_asked_for():
     shown = run("check", NAME, "--only", "seeds_matter", "--only", "records_are_plain")
     assert shown.exit_code == 0 and "every law holds" in shown.output and shown.output.count("holds ") >= 2
+
+
+def test_check_is_refused_where_assertions_are_off():
+    command = [sys.executable, "-O", "-m", "experiments.cli", "check", NAME, "--only", "seeds_matter"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 2 and "PYTHONOPTIMIZE" in done.stderr
+
+
+def test_a_law_that_needs_what_is_not_installed_is_not_called_broken(monkeypatch):
+    monkeypatch.setattr(checking, "find_spec", lambda package: None)
+    shown = run("check", NAME, "--only", "stable_baselines_checker", "--only", "seeds_matter", "--players", 2)
+    assert shown.exit_code == 0 and "not run" in shown.output and "airenv[learn]" in shown.output
 
 
 def test_check_lists_every_law():

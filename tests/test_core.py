@@ -17,6 +17,7 @@ from airenv.core.engine import CONTRACT, padding, register
 from airenv.core.errors import BadSeed, BoardError, UnknownName
 from airenv.core.random import below, derive_seed, fill_pack, next_word, seed_generator, shuffle, valid_seed
 
+NAME = airenv.game_names()[0]
 SEEDS = st.integers(0, 2**63 - 1)
 WORD = 0xFFFFFFFF
 
@@ -260,7 +261,7 @@ def test_the_cache_is_keyed_by_every_compiled_source(tmp_path, monkeypatch):
 
 def test_many_processes_fill_one_cache_at_once(tmp_path):
     """Three processes compile into the same empty cache; a fourth finds everything there."""
-    name = airenv.game_names()[0]
+    name = NAME
     code = (
         f"import airenv; from airenv.core import kernels; g = airenv.game({name!r}); s = g.new(1)\n"
         "[g.apply(s, g.legal_actions(s)[0]) for _ in range(20)]; print(g.digest(s))\n"
@@ -275,6 +276,40 @@ def test_many_processes_fill_one_cache_at_once(tmp_path):
     assert len(set(digests)) == 1
     out, error = run_python(code, NUMBA_CACHE_DIR=str(tmp_path)).communicate(timeout=300)
     assert out.split() == [digests[0], "0"], error
+
+
+@pytest.mark.parametrize("environment", [{"NUMBA_CACHE_DIR": "/proc/nowhere"}, {"HOME": "/proc/nowhere"}])
+def test_a_cache_that_cannot_be_written_is_made_elsewhere(environment, tmp_path):
+    code = "from airenv.core import jit; print(jit.CACHE_DIR)"
+    out, error = run_python(code, TMPDIR=str(tmp_path), XDG_CACHE_HOME="", **environment).communicate(timeout=60)
+    assert Path(out.strip()).is_relative_to(tmp_path) and "cannot be kept in" in error
+
+
+def test_builds_nobody_uses_are_removed(tmp_path):
+    old, kept, foreign = tmp_path / ("a" * 16), tmp_path / ("b" * 16), tmp_path / "precious"
+    for folder in (old, kept, foreign):
+        folder.mkdir()
+    for folder in (old, foreign):
+        os.utime(folder, (0, 0))
+    run_python("import airenv.core.jit", NUMBA_CACHE_DIR=str(tmp_path)).communicate(timeout=60)
+    assert not old.exists() and kept.exists() and foreign.exists()
+
+
+def test_a_users_own_compiled_functions_keep_their_cache():
+    code = "import numba as n; old = n.config.CACHE_DIR; import airenv.core.kernels; print(old == n.config.CACHE_DIR)"
+    out, error = run_python(code).communicate(timeout=60)
+    assert out.strip() == "True", error
+
+
+def test_a_broken_game_does_not_break_the_others(tmp_path):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").write_text("FACTS = 1 / 0")
+    code = f"import airenv; print(airenv.make({NAME!r}).metadata['name']); airenv.game('broken')"
+    out, error = run_python(code, AIRENV_GAMES=f"{tmp_path}{os.pathsep}/no/such/folder").communicate(timeout=60)
+    assert out.strip() == airenv.facts(NAME).module_name
+    assert (
+        "the folder of broken is no game: ZeroDivisionError" in error and "/no/such/folder, which is no folder" in error
+    )
 
 
 def test_importing_airenv_loads_no_heavy_library():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import SupportsIndex
 
 
 class AirenvError(ValueError):
@@ -12,6 +13,10 @@ class AirenvError(ValueError):
 
 class UnknownName(AirenvError):
     """A game, option, board or agent that does not exist."""
+
+
+class BadGame(AirenvError):
+    """A folder among the games that is none."""
 
 
 class BadOption(AirenvError):
@@ -50,6 +55,13 @@ def one_of(kind: str, value: str, allowed: Iterable[str]) -> str:
     if value not in allowed:
         raise unknown(kind, value, allowed)
     return value
+
+
+def positive(kind: str, value: object) -> int:
+    """A number of something: an integer of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, SupportsIndex) or value.__index__() < 1:
+        raise BadOption(f"{kind} is a positive integer, not {value!r}")
+    return value.__index__()
 
 
 def unknown(kind: str, name: str, allowed: Iterable[str], titles: dict[str, str] | None = None) -> UnknownName:

@@ -12,6 +12,11 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
+import shutil
+import tempfile
+import time
+import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +26,7 @@ import numba
 PACKAGE = Path(__file__).resolve().parents[1]
 # Everything compiled stands in these packages, or in the folders of games somebody else wrote.
 COMPILED_PACKAGES = ("airenv", "agents")
+KEEP_BUILDS = 21 * 24 * 3600  # seconds
 JIT_ON = not numba.config.DISABLE_JIT
 
 try:
@@ -51,16 +57,52 @@ def _cache_root() -> Path:
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airenv"
+    try:
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "airenv"
+    except RuntimeError:  # nobody's home
+        return _spare_root()
 
 
-CACHE_DIR = _cache_root() / source_hash()
-numba.config.CACHE_DIR = str(CACHE_DIR)
+def _spare_root() -> Path:
+    return Path(tempfile.gettempdir()) / f"airenv-{os.getuid() if hasattr(os, 'getuid') else 'cache'}"
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _cache_dir() -> Path:
+    """The folder of builds of these sources; in the temporary folder where the usual one cannot be written."""
+    folder = _cache_root() / source_hash()
+    if not _writable(folder):
+        spare = _spare_root() / folder.name
+        warnings.warn(f"compiled code cannot be kept in {folder}; it is kept in {spare}", RuntimeWarning, stacklevel=2)
+        spare.mkdir(parents=True, exist_ok=True)
+        return spare
+    os.utime(folder)
+    _remove_old_builds(folder)
+    return folder
+
+
+def _remove_old_builds(current: Path) -> None:
+    """Builds of other sources that nobody has used for some weeks."""
+    for folder in current.parent.iterdir():
+        ours = folder.is_dir() and re.fullmatch("[0-9a-f]{16}", folder.name) and folder != current
+        if ours and folder.stat().st_mtime < time.time() - KEEP_BUILDS:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+CACHE_DIR = _cache_dir() if JIT_ON else None
 
 
 @contextlib.contextmanager
 def _cache_lock() -> Iterator[None]:
-    if fcntl is None:
+    if fcntl is None or CACHE_DIR is None:
         yield
         return
     CACHE_DIR.mkdir(parents=True, exist_ok=True)
@@ -81,7 +123,12 @@ def _lock_saves(cache_file: Any) -> None:
 
 def jit(function: Callable[..., Any]) -> Any:
     """Compile on first use, without the GIL, cached on disk; the plain function when NUMBA_DISABLE_JIT=1."""
-    compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    others = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(CACHE_DIR or "")  # for this function; a user's own functions keep their place
+    try:
+        compiled = numba.njit(cache=True, nogil=True, error_model="numpy")(function)
+    finally:
+        numba.config.CACHE_DIR = others
     if JIT_ON:
         _lock_saves(compiled._cache._cache_file)
     return compiled
@@ -90,7 +137,8 @@ def jit(function: Callable[..., Any]) -> Any:
 def direct(kernel: Any, *examples: Any) -> Any:
     """The build of a kernel for arguments of these types, to be called without numba's look at the types.
 
-    That look is half of what a call costs. Arguments of another type are still refused, by a TypeError.
+    That look is half of what a call costs. What is no array of that item size is still refused, by a TypeError;
+    the rest the caller has to see to.
     """
     if not JIT_ON:
         return kernel

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import warnings
 from dataclasses import dataclass
 from types import ModuleType
 
-from airenv.core.errors import unknown
+from airenv.core.errors import BadGame, unknown
 
 GAMES = "airenv.games"
 
@@ -44,9 +45,31 @@ def facts(name: str) -> Facts:
     """A game's facts; an unknown name suggests the nearest."""
     names = game_names()
     if name not in names:
-        titles = {n: importlib.import_module(f"{GAMES}.{n}").FACTS.author for n in names}
+        titles = {known.name: known.author for known in all_facts()}
         raise unknown("game", name, names, titles)
-    return importlib.import_module(f"{GAMES}.{name}").FACTS
+    return _facts_of(name)
+
+
+def _facts_of(name: str) -> Facts:
+    """The facts in a game's folder; a folder that is no game says why."""
+    try:
+        found = importlib.import_module(f"{GAMES}.{name}").FACTS
+    except Exception as error:  # whatever somebody's game raises when it is loaded
+        raise BadGame(f"the folder of {name} is no game: {type(error).__name__}: {error}") from error
+    if not isinstance(found, Facts) or found.name != name:
+        raise BadGame(f"the folder of {name} is no game: FACTS must be Facts(name={name!r}, ...)")
+    return found
+
+
+def all_facts() -> list[Facts]:
+    """The facts of every game that can be loaded; a warning for every one that cannot."""
+    found = []
+    for name in game_names():
+        try:
+            found.append(_facts_of(name))
+        except BadGame as error:
+            warnings.warn(str(error), RuntimeWarning, stacklevel=2)
+    return found
 
 
 def game_module(name: str, part: str) -> ModuleType:

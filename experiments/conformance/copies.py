@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import gymnasium
 import numpy as np
 
 import airenv
@@ -65,3 +72,48 @@ def returned_arrays_are_new(name: str, players: int) -> None:
     for handed, copies, actions in kept:
         assert all((a == b).all() for a, b in zip(handed, copies, strict=True))
         assert actions == copies[3].tolist()
+
+
+@law("copies")
+def one_game_serves_many_threads(name: str, players: int) -> None:
+    """Threads that share one Game play the games they would play alone."""
+    game = airenv.game(name, players=players)
+
+    def played(seed: int) -> str:
+        state, rng = game.new(seed), np.random.default_rng(seed)
+        while actions := game.legal_actions(state):
+            game.observe(game.determinize(state, game.player(state), seed), 0)
+            game.apply(state, actions[int(rng.integers(len(actions)))])
+        return game.digest(state) + str(game.returns(state))
+
+    alone = [played(seed) for seed in range(60)]
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(played, range(60))) == alone, "threads get into each other's way"
+
+
+@law("copies")
+def games_and_environments_can_be_pickled(name: str, players: int) -> None:
+    """Games, environments and batches survive pickle and deepcopy in the midst of play, and go on alike."""
+    game = airenv.game(name, players=players)
+    env = airenv.make(name, players=players, seed=1)
+    vec = airenv.make_vec(name, 600, players=players, seed=1, threads=2)
+    gym = gymnasium.make(airenv.facts(name).gym_id, players=players).unwrapped
+    env.reset()
+    gym.reset(seed=1)
+    seen = vec.reset()[0]
+    env.step(int(env.last()[0]["action_mask"].argmax()))
+    gym.step(int(gym.action_masks().argmax()))  # type: ignore[attr-defined]
+    vec.step(seen["action_mask"].argmax(1))
+    ways: list[Callable[[Any], Any]] = [lambda thing: pickle.loads(pickle.dumps(thing)), copy.deepcopy]
+    for copied in ways:
+        twin = copied(game)
+        assert repr(twin) == repr(game) and twin.digest(twin.new(3)) == game.digest(game.new(3))
+        other = copied(env)
+        assert other.snapshot() == env.snapshot() and other.last()[0]["observation"].shape == (game.observation_size,)
+        batch = copied(vec)
+        assert (batch.states() == vec.states()).all()
+        masks = batch._masks.argmax(1)
+        assert (batch.step(masks)[0]["observation"] == copied(vec).step(masks)[0]["observation"]).all()
+        learner = copied(gym)
+        action = int(gym.action_masks().argmax())  # type: ignore[attr-defined]
+        assert (learner.step(action)[0] == copied(gym).step(action)[0]).all()

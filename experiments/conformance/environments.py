@@ -97,7 +97,7 @@ def gymnasium_checker(name: str, players: int) -> None:
         check_env(env.unwrapped)
 
 
-@law("environments")
+@law("environments", needs="stable_baselines3")
 def stable_baselines_checker(name: str, players: int) -> None:
     """stable-baselines3's check_env passes."""
     from stable_baselines3.common.env_checker import check_env

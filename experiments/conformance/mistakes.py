@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 import airenv
+from airenv.aec import NotReset
 from airenv.core.errors import (
     AirenvError,
     BadOption,
@@ -40,7 +41,19 @@ def illegal_actions_are_refused(name: str, players: int) -> None:
         for action in set(range(game.num_actions)) - set(legal):
             refused(IllegalAction, game.action_name(action), game.apply, state, action)
             refused(IllegalAction, f"{legal[0]} ({game.action_name(legal[0])})", game.apply, state, action)
-        for odd in (-1, game.num_actions, 10**12, 1.0, None, "draw", True, np.float32(1), np.array([1])):
+        for odd in (
+            -1,
+            game.num_actions,
+            10**12,
+            2**70,
+            -(2**70),
+            1.0,
+            None,
+            "draw",
+            True,
+            np.float32(1),
+            np.array([1]),
+        ):
             refused(IllegalAction, "", game.apply, state, odd)
         assert state.tobytes() == before
 
@@ -64,9 +77,20 @@ def foreign_states_are_refused(name: str, players: int) -> None:
     frozen = game.new(1)
     frozen.flags.writeable = False
     two = np.concatenate([game.new(1), game.new(2)])
+    for reading in (game.player, game.scores, game.to_bytes, game.check, game.legal_mask, lambda s: game.view(s, 0)):
+        reading(frozen)
     refused(BadState, "read-only", game.apply, frozen, game.legal_actions(frozen)[0])
     game.apply(game.clone(frozen), game.legal_actions(frozen)[0])
-    for other in (np.zeros(1), np.zeros(game.dtype.itemsize, np.uint8), two, two[:0], None, b"x"):
+    for other in (
+        np.zeros(1),
+        np.zeros(game.dtype.itemsize, np.uint8),
+        two,
+        two[:0],
+        two[None],
+        two[:1][None],
+        None,
+        b"x",
+    ):
         calls = (game.legal_actions, game.player, game.scores, game.clone, game.check, game.to_bytes, game.suggest)
         for call in calls:
             refused(BadState, "", call, other)
@@ -119,6 +143,46 @@ def bad_options_are_refused(name: str, players: int) -> None:
     refused(BadOption, "max_cycles", airenv.make, name, max_cycles=0)
     refused(BadOption, "threads", airenv.make_vec, name, 4, threads=0)
     refused(UnknownName, "Allowed", airenv.game(name, players=players).parse_action, "no such action")
+
+
+@law("mistakes")
+def odd_counts_are_refused(name: str, players: int) -> None:
+    """Numbers of games, moves, environments and threads are positive integers."""
+    game = airenv.game(name, players=players)
+    for odd in (0, -1, 2.5, "5", True, None):
+        refused(BadOption, "games is a positive integer", game.random_playouts, odd)
+        refused(BadOption, "games is a positive integer", game.check_playouts, odd)
+        refused(BadOption, "num_envs is a positive integer", airenv.make_vec, name, odd)
+        refused(BadOption, "threads is a positive integer", airenv.make_vec, name, 2, threads=odd)
+        if odd is not None:
+            refused(BadOption, "max_cycles is a positive integer", airenv.make, name, max_cycles=odd)
+    assert game.digest(game.random_position(1, 0)) != game.digest(game.random_position(1, 1))
+
+
+@law("mistakes")
+def environments_say_what_they_need(name: str, players: int) -> None:
+    """An environment used before reset, or after its end, says so; illegal actions are noted once."""
+    env = airenv.make(name, players=players)
+    for call in (
+        env.last,
+        env.agent_iter,
+        env.state,
+        env.snapshot,
+        lambda: env.step(0),
+        lambda: env.observe("player_0"),
+    ):
+        refused(NotReset, "reset()", call)
+    env = airenv.make(name, players=players, illegal="random", seed=1)
+    for odd in (10**6, np.int64(10**6), -1, 2**70):
+        env.reset()
+        mover = env.agent_selection
+        env.step(odd)  # type: ignore[arg-type]
+        assert env.infos[mover] == {"illegal_action": odd}
+        while env.agent_selection != mover and env.agents:
+            env.step(int(env.last()[0]["action_mask"].argmax()))
+        if not env.terminations[mover]:
+            env.step(int(env.last()[0]["action_mask"].argmax()))
+            assert env.infos[mover] == {}, "an illegal action is still told after a legal one"
 
 
 @law("mistakes")

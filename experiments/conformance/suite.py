@@ -18,6 +18,7 @@ class Check:
 
     group: str
     law: Law
+    needs: str = ""  # a package that not every installation has
 
     @property
     def name(self) -> str:
@@ -31,11 +32,11 @@ class Check:
 CHECKS: list[Check] = []
 
 
-def law(group: str) -> Callable[[Law], Law]:
+def law(group: str, needs: str = "") -> Callable[[Law], Law]:
     """Add a function to the suite."""
 
     def add(function: Law) -> Law:
-        CHECKS.append(Check(group, function))
+        CHECKS.append(Check(group, function, needs))
         return function
 
     return add
