@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import threading
 import zlib
-from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -34,10 +33,10 @@ def fresh_seed() -> int:
 
 
 class _Scratch(threading.local):
-    """Arrays that calls write into and never hand out: mask, actions, points. Each thread has its own."""
+    """An array that calls write into and never hand out. Each thread has its own."""
 
-    def __init__(self, actions: int, players: int) -> None:
-        self.arrays = np.zeros(actions, np.int8), np.zeros(actions, np.int64), np.zeros(players, np.float64)
+    def __init__(self, actions: int) -> None:
+        self.actions = np.zeros(actions, np.int64)
 
 
 class Game:
@@ -63,7 +62,16 @@ class Game:
         self.laws: dict[int, str] = self._layout.LAWS
         self._mode = REWARDS[reward]
         self._names: list[str] = self._text.action_names(self.board_file)
-        self._scratch = _Scratch(self.num_actions, self.players)
+        self._scratch = _Scratch(self.num_actions)
+        # The three calls a loop in Python makes for every decision.
+        one, seen, mask = (
+            self._blank(),
+            np.zeros(self.observation_size, np.float32),
+            np.zeros(self.num_actions, np.int8),
+        )
+        self._legal_one = self._make_direct("legal_one", self.board, one, 0, self._scratch.actions)
+        self._apply_one = self._make_direct("apply_one", self.board, one, 0, 0, self.num_actions)
+        self._observe_one = self._make_direct("observe_one", self.board, one, 0, 0, seen, mask)
 
     def _name_of(self, board: str | Path | None) -> str:
         """A shipped board's name, or where a person's own file is, whatever folder one is in later."""
@@ -76,20 +84,15 @@ class Game:
         """A copy, or the same game in another process, is made anew from its name and options."""
         return _rebuilt, (self.name, self.board_name, self.reward, self.options.model_dump())
 
-    # The three calls a loop in Python makes for every decision.
+    def _make_direct(self, kernel: str, *examples: Any) -> Any:
+        """Stands in for a kernel until it is first called: then it is loaded or compiled, and takes its place."""
 
-    @cached_property
-    def _legal_one(self) -> Any:
-        return direct(kernels.legal_one, self.board, self._blank(), 0, *self._scratch.arrays[:2])
+        def first_call(*args: Any) -> Any:
+            made = direct(getattr(kernels, kernel), *examples)
+            setattr(self, f"_{kernel}", made)
+            return made(*args)
 
-    @cached_property
-    def _apply_one(self) -> Any:
-        return direct(kernels.apply_one, self.board, self._blank(), 0, 0, self._scratch.arrays[0])
-
-    @cached_property
-    def _observe_one(self) -> Any:
-        seen = np.zeros(self.observation_size, np.float32)
-        return direct(kernels.observe_one, self.board, self._blank(), 0, 0, seen, self._scratch.arrays[0])
+        return first_call
 
     def __repr__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self.options.model_dump().items())
@@ -113,15 +116,14 @@ class Game:
         """The legal actions, in order; an empty list when the game is over."""
         if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
             self._own(state)
-        mask, actions, _ = self._scratch.arrays
-        n = self._legal_one(self.board, state, 0, mask, actions)
-        return actions[:n].tolist()
+        actions = self._scratch.actions
+        return actions[: self._legal_one(self.board, state, 0, actions)].tolist()
 
     def legal_mask(self, state: np.ndarray) -> np.ndarray:
         """A new int8 array with 1 for every legal action."""
         state = self._own(state)
-        mask = np.empty(self.num_actions, np.int8)
-        self._legal_one(self.board, state, 0, mask, self._scratch.arrays[1])
+        mask = np.zeros(self.num_actions, np.int8)
+        mask[self.legal_actions(state)] = 1
         return mask
 
     def apply(self, state: np.ndarray, action: int) -> None:
@@ -131,15 +133,17 @@ class Game:
             self._own(state, to_write=True)
         if type(action) is not int:
             action = self.as_integer(action)
-        if self.attempt(state, action) <= kernels.ILLEGAL:
-            raise self.illegal(state, action)
+        try:
+            if self._apply_one(self.board, state, 0, action, self.num_actions) > kernels.ILLEGAL:
+                return
+        except OverflowError:  # no action has so large a number
+            pass
+        raise self.illegal(state, action)
 
     def attempt(self, state: np.ndarray, action: int) -> int:
         """Carry out an integer action if it is legal: the next seat, or what `kernels.apply_one` answers instead."""
-        try:
-            return self._apply_one(self.board, state, 0, action, self._scratch.arrays[0])
-        except OverflowError:  # no action has so large a number
-            return self._apply_one(self.board, state, 0, -1, self._scratch.arrays[0])
+        known = action if 0 <= action < self.num_actions else kernels.NO_ACTION
+        return self._apply_one(self.board, state, 0, known, self.num_actions)
 
     def is_over(self, state: np.ndarray) -> bool:
         if getattr(state, "dtype", None) is not self.dtype or state.shape != ONE:
@@ -161,7 +165,7 @@ class Game:
         """Each seat's reward by the chosen mode; zeros while the game runs."""
         state = self._own(state)
         out = np.zeros(self.players, np.float64)
-        kernels.rewards_one(self.board, state, 0, self._mode, self._scratch.arrays[2], out)
+        kernels.rewards_one(self.board, state, 0, self._mode, np.zeros(self.players), out)
         return out
 
     def random_playouts(self, games: int, seed: int = 0) -> int:

@@ -25,6 +25,7 @@ from airenv.core.jit import jit
 from airenv.core.random import below, derive_seed, seed_generator
 
 GAME_OVER, ILLEGAL, WAS_OVER = -1, -2, -3  # what apply_one answers instead of the next seat to act
+NO_ACTION = -1
 RANK, WIN, SCORE, MARGIN = 0, 1, 2, 3  # what a game is played for
 
 
@@ -37,20 +38,22 @@ def reset_one(boards, states, i, seed):
 
 
 @jit
-def apply_one(boards, states, i, action, mask):
-    """Carry out an action if it is legal; returns the next seat to act. `mask` is scratch."""
+def apply_one(boards, states, i, action, actions):
+    """Carry out an action if it is one of the legal ones among so many; returns the next seat to act."""
     if states[i]["over"] != RUNNING:
         return WAS_OVER
+    mask = np.empty(actions, np.int8)
     legal_mask(boards[0], states[i], mask)
-    if action < 0 or action >= mask.shape[0] or mask[action] == 0:
+    if action < 0 or action >= actions or mask[action] == 0:
         return ILLEGAL
     step(boards[0], states[i], action)
     return np.int64(states[i]["player"])
 
 
 @jit
-def legal_one(boards, states, i, mask, actions):
-    """Write the mask and the list of legal actions; returns how many there are."""
+def legal_one(boards, states, i, actions):
+    """Write the list of legal actions; returns how many there are."""
+    mask = np.empty(actions.shape[0], np.int8)
     n = legal_mask(boards[0], states[i], mask)
     k = 0
     for action in range(mask.shape[0]):
@@ -58,6 +61,11 @@ def legal_one(boards, states, i, mask, actions):
             actions[k] = action
             k += 1
     return n
+
+
+@jit
+def mask_one(boards, states, i, mask):
+    return legal_mask(boards[0], states[i], mask)
 
 
 @jit
