@@ -163,6 +163,7 @@ def touch_every_kernel(name: str) -> None:
     game.scores(state)
     game.returns(state)
     game.check(state)
+    game.legal_mask(state)
     game.random_playouts(1)
     game.check_playouts(1)
     game.random_position(1, 1)
