@@ -64,11 +64,8 @@ class Game:
         self._names: list[str] = self._text.action_names(self.board_file)
         self._scratch = _Scratch(self.num_actions)
         # The three calls a loop in Python makes for every decision.
-        one, seen, mask = (
-            self._blank(),
-            np.zeros(self.observation_size, np.float32),
-            np.zeros(self.num_actions, np.int8),
-        )
+        one, mask = self._blank(), np.zeros(self.num_actions, np.int8)
+        seen = np.zeros(self.observation_size, np.float32)
         self._legal_one = self._make_direct("legal_one", self.board, one, 0, self._scratch.actions)
         self._apply_one = self._make_direct("apply_one", self.board, one, 0, 0, self.num_actions)
         self._observe_one = self._make_direct("observe_one", self.board, one, 0, 0, seen, mask)
