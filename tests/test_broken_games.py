@@ -83,8 +83,8 @@ BREAKS = {
     ),
     "cards stay above the top of the pack": (
         "rules.py",
-        'state["pack"][state["pack_size"]] = 0',
-        "pass",
+        'take_top(state["pack"], state["pack_size"])',
+        'state["pack"][state["pack_size"] - 1]',
         "true_twins_share_their_worlds",
         "'pack'] neither shown nor drawn anew",
         2,

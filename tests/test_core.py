@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 import airenv
 from airenv.core import jit, kernels, registry
 from airenv.core.boards import Section, Typed, complain, find_board, load_board
+from airenv.core.decks import bring_random, count_cards, fill_pack, shuffle, take_top
 from airenv.core.engine import CONTRACT, padding, register
 from airenv.core.errors import BadSeed, BoardError, UnknownName
-from airenv.core.random import below, derive_seed, fill_pack, next_word, seed_generator, shuffle, valid_seed
+from airenv.core.random import below, derive_seed, next_word, seed_generator, valid_seed
 
 NAME = airenv.game_names()[0]
 SEEDS = st.integers(0, 2**63 - 1)
@@ -82,6 +83,24 @@ def test_packs_hold_what_they_should(counts):
     size = fill_pack(cards, np.array(counts))
     assert size == sum(counts) and (cards[size:] == -1).all()
     assert np.bincount(cards[:size], minlength=len(counts)).tolist() == counts
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), SEEDS)
+def test_piles_are_taken_from_the_top_and_counted(cards, seed):
+    pile, counts = np.array([*cards, 0, 0], np.int8), np.zeros(10, np.int64)
+    count_cards(pile, len(cards), counts)
+    assert counts.tolist() == np.bincount(cards, minlength=10).tolist()
+    brought = bring_random(generator(seed), pile, 0, len(cards))
+    assert pile[0] == brought and sorted(pile[: len(cards)]) == sorted(cards) and not pile[len(cards) :].any()
+    taken = [int(take_top(pile, size)) for size in range(len(cards), 0, -1)]
+    assert sorted(taken) == sorted(cards) and taken[-1] == brought and not pile.any()
+
+
+def test_bring_random_is_uniform():
+    counts, rng = np.zeros(5), generator(2)
+    for _ in range(8000):
+        counts[bring_random(rng, np.arange(5, dtype=np.int8), 1, 5)] += 1
+    assert counts[0] == 0 and chi_square(counts[1:], 2000) < 3 + 5 * 6**0.5
 
 
 def test_derived_seeds_differ_and_are_seeds():

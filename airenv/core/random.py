@@ -60,27 +60,6 @@ def derive_seed(seed, stream, number, rng):
     return ((next_word(rng) << 31) ^ next_word(rng)) & SEED_MAX
 
 
-@jit
-def shuffle(rng, cards, n):
-    """Shuffle the first n cards in place (Fisher-Yates)."""
-    for i in range(n - 1, 0, -1):
-        j = below(rng, i + 1)
-        card = cards[i]
-        cards[i] = cards[j]
-        cards[j] = card
-
-
-@jit
-def fill_pack(cards, counts):
-    """Lay out a pack with counts[kind] cards of each kind, in order; returns how many cards there are."""
-    n = 0
-    for kind in range(counts.shape[0]):
-        for _ in range(counts[kind]):
-            cards[n] = kind
-            n += 1
-    return n
-
-
 def valid_seed(seed: object) -> int:
     """The seed as an int, or a BadSeed that says what is allowed."""
     if isinstance(seed, (bool, np.bool_)) or not isinstance(seed, (int, np.integer)):

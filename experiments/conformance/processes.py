@@ -33,8 +33,6 @@ def story(game: Game, seed: int) -> list[object]:
         action = actions[int(rng.integers(len(actions)))]
         game.apply(state, action)
         game.check(state)
-        if len(told) > 400:
-            break
     value = [round(float(x), 6) for x in game.value(state)]
     return [*told, game.digest(state), game.scores(state).tolist(), value, game.returns(state).tolist()]
 

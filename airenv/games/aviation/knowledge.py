@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from airenv.core.decks import bring_random, count_cards, fill_pack, shuffle
 from airenv.core.engine import RUNNING
 from airenv.core.jit import jit
-from airenv.core.random import below, fill_pack, seed_generator, shuffle
+from airenv.core.random import below, seed_generator
 from airenv.games.aviation.layout import (
     BLUE_KINDS,
     DELAY,
@@ -107,8 +108,7 @@ def saw_renewal(state):
     for observer in range(SEATS + 1):
         for city in range(KINDS):
             state["pool"][observer, city] = 0
-        for i in range(state["red_size"]):
-            state["pool"][observer, state["red"][i]] += 1
+        count_cards(state["red"], state["red_size"], state["pool"][observer])
 
 
 # -- what is left unknown ----------------------------------------------------------------------------
@@ -171,7 +171,8 @@ def determinize(board, state, seat, seed):
     drawn = size - state["red_size"]  # so many of the cards that could be in the pile are in hands
     hidden = np.empty(RED_CARDS, np.int8)
     while True:  # the true deal fits, so this ends
-        pick(rng, pile, size, drawn)
+        for k in range(drawn):
+            bring_random(rng, pile, k, size)
         total = gather_hidden(unseen, drawable, pile, drawn, hidden)
         if deal_fits(board, state, seat, hidden, total):
             break
@@ -182,16 +183,6 @@ def determinize(board, state, seat, seed):
     forget_others_secrets(board, state, seat)
     redraw_blue(board, state)
     redraw_choices(board, state, seat)
-
-
-@jit
-def pick(rng, cards, size, n):
-    """Bring n random cards to the front."""
-    for k in range(n):
-        j = k + below(rng, size - k)
-        card = cards[j]
-        cards[j] = cards[k]
-        cards[k] = card
 
 
 @jit
@@ -218,11 +209,7 @@ def deal_fits(board, state, seat, hidden, total):
         fits = state["pile"][other] + 1
         left = np.int64(state["may_fit"][other, seat])
         for k in range(first, first + unknown_cards(state, seat, other)):
-            j = k + below(state["rng"], total - k)
-            card = hidden[j]
-            hidden[j] = hidden[k]
-            hidden[k] = card
-            if card == fits:
+            if bring_random(state["rng"], hidden, k, total) == fits:
                 left -= 1
                 if left < 0:
                     return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from airenv.core.decks import count_cards
 from airenv.core.engine import RUNNING
 from airenv.core.jit import jit
 from airenv.games.aviation.knowledge import delay_is_drawn
@@ -25,7 +26,7 @@ def check(board, state):
             return law
         if (state["pile"][seat] == CITIES) != (state["winner"] == seat):
             return 8
-    if not pool_holds(board, state):
+    if not pool_holds(state):
         return 7
     return 0
 
@@ -33,10 +34,8 @@ def check(board, state):
 @jit
 def red_conserved(board, state):
     counts = np.zeros(KINDS, np.int64)
-    for i in range(state["red_size"]):
-        counts[state["red"][i]] += 1
-    for i in range(state["discard_size"]):
-        counts[state["discard"][i]] += 1
+    count_cards(state["red"], state["red_size"], counts)
+    count_cards(state["discard"], state["discard_size"], counts)
     for seat in range(board["players"]):
         for city in range(1, KINDS):
             counts[city] += state["hand"][seat, city]
@@ -51,8 +50,7 @@ def red_conserved(board, state):
 @jit
 def blue_conserved(board, state):
     counts = np.zeros(BLUE_KINDS, np.int64)
-    for i in range(state["blue_size"]):
-        counts[state["blue"][i]] += 1
+    count_cards(state["blue"], state["blue_size"], counts)
     for seat in range(board["players"]):
         counts[DELAY] += state["delayed"][seat]
         counts[PARACHUTE] += state["parachute"][seat]
@@ -93,13 +91,12 @@ def fitting_holds(board, state, seat):
 
 
 @jit
-def pool_holds(board, state):
+def pool_holds(state):
     """No more of a city is in the red pile than any observer, or everybody, thinks there can be."""
     counts = np.zeros(KINDS, np.int64)
-    for i in range(state["red_size"]):
-        counts[state["red"][i]] += 1
+    count_cards(state["red"], state["red_size"], counts)
     for observer in range(SEATS + 1):
         for city in range(1, KINDS):
-            if counts[city] > state["pool"][observer, city] and (observer < board["players"] or observer == SEATS):
+            if counts[city] > state["pool"][observer, city]:
                 return False
     return True

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from airenv.core.decks import fill_pack, shuffle, take_top
 from airenv.core.engine import ENDED, NOBODY, RUNNING, TRUNCATED
 from airenv.core.jit import jit
-from airenv.core.random import below, fill_pack, seed_generator, shuffle
+from airenv.core.random import below, seed_generator
 from airenv.games.aviation.knowledge import determinize as determinize
 from airenv.games.aviation.knowledge import (
     know_nothing,
@@ -266,9 +267,8 @@ def draw_blue(board, state):
 
 @jit
 def take_blue(state):
+    card = take_top(state["blue"], state["blue_size"])
     state["blue_size"] -= 1
-    card = state["blue"][state["blue_size"]]
-    state["blue"][state["blue_size"]] = 0
     return card
 
 
@@ -342,15 +342,10 @@ def transfer(board, state):
 # -- the red pack ----------------------------------------------------------------------------------
 
 
-# Places above a pile's top are kept at zero: two games that differ in nothing but what is hidden must
-# not be told apart by cards long gone.
-
-
 @jit
 def take_red(state):
+    card = take_top(state["red"], state["red_size"])
     state["red_size"] -= 1
-    card = state["red"][state["red_size"]]
-    state["red"][state["red_size"]] = 0
     return card
 
 
@@ -376,9 +371,8 @@ def push_discard(state, card):
 
 @jit
 def take_discard(state):
+    card = take_top(state["discard"], state["discard_size"])
     state["discard_size"] -= 1
-    card = state["discard"][state["discard_size"]]
-    state["discard"][state["discard_size"]] = 0
     return card
 
 

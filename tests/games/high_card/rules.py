@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from airenv.core.decks import count_cards, fill_pack, shuffle, take_top
 from airenv.core.engine import ENDED, NOBODY, RUNNING
 from airenv.core.jit import jit
-from airenv.core.random import fill_pack, seed_generator, shuffle
+from airenv.core.random import seed_generator
 from airenv.games.high_card.layout import ACTIONS, CARDS, KEEP, ROUNDS, SWAP
 
 
@@ -27,14 +28,13 @@ def new_game(board, state, seed):
         state["pack"][i] = i + 1
     shuffle(state["rng"], state["pack"], state["pack_size"])
     for seat in range(board["players"]):
-        state["hand"][seat] = take_top(state)
+        state["hand"][seat] = take_card(state)
 
 
 @jit
-def take_top(state):
+def take_card(state):
+    card = take_top(state["pack"], state["pack_size"])
     state["pack_size"] -= 1
-    card = state["pack"][state["pack_size"]]
-    state["pack"][state["pack_size"]] = 0  # a card long gone must not tell two games apart
     return card
 
 
@@ -54,7 +54,7 @@ def step(board, state, action):
     if action == SWAP:
         state["discard"][state["discard_size"]] = state["hand"][seat]
         state["discard_size"] += 1
-        state["hand"][seat] = take_top(state)
+        state["hand"][seat] = take_card(state)
     state["steps"] += 1
     state["player"] = state["steps"] % board["players"]
     if state["steps"] == ROUNDS * board["players"]:
@@ -102,10 +102,8 @@ def check(board, state):
     counts = np.zeros(CARDS + 1, np.int64)
     for seat in range(board["players"]):
         counts[state["hand"][seat]] += 1
-    for i in range(state["pack_size"]):
-        counts[state["pack"][i]] += 1
-    for i in range(state["discard_size"]):
-        counts[state["discard"][i]] += 1
+    count_cards(state["pack"], state["pack_size"], counts)
+    count_cards(state["discard"], state["discard_size"], counts)
     for card in range(CARDS + 1):
         if counts[card] != (1 if 0 < card <= board["cards"] else 0):
             return 1
