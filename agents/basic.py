@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
-from airenv.core.errors import BadOption
+from agents.parameters import Parameter, read_parameters
 from airenv.seat import Seat
 
 
 class RandomAgent:
     """Any legal action, uniformly."""
 
-    name = "random"
+    kind = name = "random"
+    parameters: ClassVar[dict[str, Parameter]] = {}
 
     def act(self, seat: Seat, rng: np.random.Generator) -> int:
         return seat.legal_actions[int(rng.integers(len(seat.legal_actions)))]
 
 
 class GreedyAgent:
-    """The game's own rule of thumb, asked in a world drawn from what the seat knows; with
-    probability `epsilon` any legal action instead."""
+    """The game's own rule of thumb, asked in a world drawn from what the seat knows."""
 
-    def __init__(self, epsilon: str | float = 0.0) -> None:
-        try:
-            self.epsilon = float(epsilon)
-        except ValueError:
-            raise BadOption(f"epsilon of greedy is a number from 0 to 1, not {epsilon!r}") from None
-        if not 0.0 <= self.epsilon <= 1.0:
-            raise BadOption(f"epsilon of greedy is a number from 0 to 1, not {epsilon}")
+    kind = "greedy"
+    parameters: ClassVar[dict[str, Parameter]] = {"epsilon": Parameter("share of random moves", 0.0)}
+
+    def __init__(self, **given: object) -> None:
+        self.epsilon: float = read_parameters(self.kind, self.parameters, given)["epsilon"]
         self.name = f"greedy:epsilon={self.epsilon:g}" if self.epsilon else "greedy"
 
     def act(self, seat: Seat, rng: np.random.Generator) -> int:

@@ -1,15 +1,15 @@
-"""Agent lines: `random`, `greedy`, `name:key=value,...`: one string names an agent anywhere."""
+"""Agent lines: `random`, `greedy`, `mcts:sims=2000,threads=2`: one string names an agent anywhere."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 from agents.basic import GreedyAgent, RandomAgent
+from agents.mcts import FlatAgent, MctsAgent, PimcAgent
 from airenv.core.errors import BadOption, unknown
 from airenv.seat import Agent
 
-AGENTS: dict[str, Callable[..., Agent]] = {"random": RandomAgent, "greedy": GreedyAgent}
-PARAMETERS: dict[str, tuple[str, ...]] = {"random": (), "greedy": ("epsilon",)}
+AGENTS: dict[str, Any] = {agent.kind: agent for agent in (RandomAgent, GreedyAgent, MctsAgent, FlatAgent, PimcAgent)}
 
 
 def parse_line(line: str) -> tuple[str, dict[str, str]]:
@@ -21,12 +21,14 @@ def parse_line(line: str) -> tuple[str, dict[str, str]]:
         raise unknown("agent", name, AGENTS)
     parameters: dict[str, str] = {}
     for part in rest.split(",") if rest else []:
-        key, equals, value = part.partition("=")
-        if key.strip() not in PARAMETERS[name]:
-            raise unknown(f"parameter of {name}", key.strip(), PARAMETERS[name])
-        if not equals or not value.strip():
-            raise BadOption(f"{key.strip()} of {name} needs a value, as in {key.strip()}=...")
-        parameters[key.strip()] = value.strip()
+        key, equals, value = (word.strip() for word in part.partition("="))
+        if key not in AGENTS[name].parameters:
+            raise unknown(f"parameter of {name}", key, AGENTS[name].parameters)
+        if not equals or not value:
+            raise BadOption(f"{key} of {name} needs a value, as in {key}=...")
+        if key in parameters:
+            raise BadOption(f"{key} of {name} is given twice")
+        parameters[key] = value
     return name, parameters
 
 

@@ -1,4 +1,4 @@
-"""The command line: `airenv games | play | watch | replay | check | bench`."""
+"""The command line: `airenv games | agents | play | watch | replay | analyse | match | tune | check | bench`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 
 import airenv
 from airenv.byhand import fresh_seed
-from airenv.core.errors import AirenvError, BadOption
+from airenv.core.errors import AirenvError, BadOption, one_of
 from airenv.core.random import valid_seed
 
 app = typer.Typer(
@@ -20,7 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Board games about flying the mail, as fast and leak-free environments: play, watch, check, measure.",
+    help="Board games about flying the mail, as fast and leak-free environments: play, watch, analyse, measure.",
 )
 
 GAME = Annotated[str, typer.Argument(help="The game's name; `airenv games` lists them.", show_default=False)]
@@ -87,14 +87,34 @@ def games() -> None:
 
 
 @app.command()
+def agents(
+    name: Annotated[str | None, typer.Argument(help="An agent, to see what its line may set.")] = None,
+) -> None:
+    """List the agents, or what a line such as `mcts:sims=2000,threads=2` may set of one of them."""
+    from agents.lines import AGENTS
+
+    if name is None:
+        table = Table("agent", "parameters", "how it plays")
+        for known, agent in AGENTS.items():
+            table.add_row(known, ", ".join(agent.parameters), agent.__doc__.strip().splitlines()[0])
+    else:
+        agent = AGENTS[one_of("agent", name, AGENTS)]
+        table = Table("parameter", "allowed", "default", "what it does", title=agent.__doc__.strip().splitlines()[0])
+        for key, parameter in agent.parameters.items():
+            default = "" if parameter.default is None else f"{parameter.default:,}"
+            table.add_row(key, parameter.allowed, default, parameter.says)
+    console().print(table)
+
+
+@app.command()
 def play(
     game: Annotated[str | None, typer.Argument(help="The game's name.", show_default=False)] = None,
     players: PLAYERS = None,
     vs: Annotated[
         list[str] | None,
         typer.Option(
-            help="Who plays against you: an agent line (`greedy`, `random`, `greedy:epsilon=0.1`, `human`) for all, "
-            "or one for each seat after yours."
+            help="Who plays against you: an agent line (`greedy`, `mcts:ms=500`, `human`; `airenv agents` lists them) "
+            "for all, or one for each seat after yours."
         ),
     ] = None,
     seat: Annotated[int, typer.Option(help="Your seat.")] = 0,
@@ -188,6 +208,49 @@ def replay(
 
 
 @app.command()
+def analyse(
+    file: Annotated[Path, typer.Argument(help="A replay, as `play` and `watch` save them.", show_default=False)],
+    move: Annotated[int, typer.Option(help="Search the position before this move (0 is the deal).", min=0)],
+    agent: Annotated[
+        str, typer.Option(help="The agent line of a search: `mcts`, `flat` or `pimc`.")
+    ] = "mcts:sims=20000",
+    lines: Annotated[int, typer.Option(help="For how many of the moves the main line is told.", min=0)] = 3,
+    seed: Annotated[int, typer.Option(help="Of the search's random numbers.", min=0)] = 0,
+) -> None:
+    """Search a position of a saved game: the moves with visits and values, and the lines thought of.
+
+    The search knows what the player to move knew. Ctrl-C ends it early and tells what it has found so far.
+
+    `airenv analyse runs/watch/aviation-7.json --move 17 --agent mcts:sims=20000`
+    """
+    from experiments import analysing
+
+    analysing.analyse(console(), file, move, agent, lines, valid_seed(seed))
+
+
+@app.command()
+def match(
+    game: GAME,
+    agent: Annotated[str, typer.Argument(help="An agent line.", show_default=False)],
+    field: Annotated[str, typer.Argument(help="The agent line of all the others.", show_default=False)],
+    players: ONLY_PLAYERS = None,
+    games: Annotated[int, typer.Option(help="How many games, for each number of players.", min=2)] = 400,
+    seed: Annotated[int, typer.Option(help="The first deal.", min=0)] = 0,
+    board: BOARD = None,
+    settings: SET = None,
+) -> None:
+    """Play an agent against a field of another: duplicate deals, every seat in turn, with an interval.
+
+    `airenv match aviation mcts:sims=1000 greedy --players 4 --games 400`
+    """
+    from experiments import matches
+
+    tables = [players] if players is not None else list(airenv.facts(game).players)
+    opened = [open_game(game, number, board, settings) for number in tables]
+    matches.report(console(), opened, [(agent, field)], games, valid_seed(seed))
+
+
+@app.command()
 def check(
     game: GAME,
     players: ONLY_PLAYERS = None,
@@ -223,6 +286,23 @@ def bench(
     from experiments import bench as measuring
 
     measuring.report(console(), [game] if game else airenv.game_names(), players, seconds, signature, as_json)
+
+
+@app.command()
+def tune(
+    game: GAME,
+    games: Annotated[int, typer.Option(help="Games each candidate plays.", min=2)] = 300,
+    ms: Annotated[float, typer.Option(help="Milliseconds a decision that all candidates get.", min=0.1)] = 4.0,
+    seed: Annotated[int, typer.Option(help="The first deal.", min=0)] = 1000,
+    out: Annotated[Path | None, typer.Option(help="Where it goes; by default `search.toml` of the game.")] = None,
+) -> None:
+    """Measure which search settings are best in a game and keep them in its folder.
+
+    Takes a while: some twenty matches for every number of players. `mcts` uses what is found.
+    """
+    from experiments import tuning
+
+    tuning.run(console(), game, games, ms, valid_seed(seed), out)
 
 
 def main() -> None:

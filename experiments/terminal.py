@@ -20,6 +20,7 @@ from airenv.byhand import Game
 from airenv.core.errors import AirenvError, BadOption
 from airenv.replay import Replay, final_state, finish_replay, save_replay, start_replay
 from airenv.seat import Agent, Seat
+from experiments.thinking import think
 
 HUMAN = "human"
 HELP = (
@@ -165,6 +166,13 @@ def ask_person(console: Console, match: Match, ask: Callable[[str], str], since:
                 console.print(Text(str(error), style="red"))
 
 
+def ask_agent(console: Console, match: Match, player: int) -> int:
+    """An agent's move."""
+    agent, seat = match.agents[player], Seat(match.game, match.state)
+    label = f"Player {player} ({agent.name}) is thinking"
+    return think(console, agent, label, lambda: agent.act(seat, match.chance()))
+
+
 def play(console: Console, match: Match, ask: Callable[[str], str] = input) -> None:
     """Play on until the end or until the person leaves; the game is saved after every move."""
     save_replay(finish_replay(match.replay, match.game, match.state), match.path)
@@ -172,8 +180,7 @@ def play(console: Console, match: Match, ask: Callable[[str], str] = input) -> N
     while (player := match.game.player(match.state)) >= 0:
         try:
             if player in match.agents:
-                with console.status(f"Player {player} ({match.agents[player].name}) is thinking ..."):
-                    action = match.agents[player].act(Seat(match.game, match.state), match.chance())
+                action = ask_agent(console, match, player)
             else:
                 action = ask_person(console, match, ask, since[player])
                 since[player] = len(match.story) + 1

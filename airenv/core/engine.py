@@ -25,10 +25,12 @@ HEADER = {"rng": "<u4", "steps": "<i4", "player": "|i1", "over": "|i1"}
 
 _engines: dict[np.dtype, dict[str, Callable[..., Any]]] = {}
 CONTRACT: list[str] = []
+DEFAULTS: dict[str, Callable[..., Any]] = {}  # for what a game need not say
 
 
 def register(state_dtype: np.dtype, functions: dict[str, Callable[..., Any]]) -> None:
     """Make a game's functions the ones that the contract's names mean for its State."""
+    functions = {**DEFAULTS, **functions}
     missing = [name for name in CONTRACT if name not in functions]
     if missing:
         raise TypeError(f"an engine lacks {', '.join(missing)}")
@@ -108,3 +110,15 @@ def suggest(board, state):
 @_contract
 def value(board, state, out):
     """Write each seat's estimated chance of winning, in [0, 1]."""
+
+
+@_contract
+def secret_choice(board, state):
+    """Whether those who choose next do not see the choice now to be made: a search may not let them answer it."""
+
+
+def never(board, state):
+    return False
+
+
+DEFAULTS["secret_choice"] = never

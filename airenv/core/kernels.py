@@ -23,6 +23,7 @@ from airenv.core.engine import (
 )
 from airenv.core.jit import jit
 from airenv.core.random import below, derive_seed, seed_generator
+from airenv.core.scratch import scratch
 
 GAME_OVER, ILLEGAL, WAS_OVER = -1, -2, -3  # what apply_one answers instead of the next seat to act
 NO_ACTION = -1
@@ -250,7 +251,7 @@ def describe_game(board, state, slot, observations, masks, players):
 @jit
 def reset_batch(boards, states, seed, episodes, observations, masks, players, start, stop):
     """Start the next game in every slot: game number episodes[slot] of that slot's stream."""
-    rng = np.empty(4, np.uint32)
+    rng = scratch(4, np.uint32)
     for slot in range(start, stop):
         new_game(boards[0], states[slot], derive_seed(seed, slot, episodes[slot], rng))
         describe_game(boards[0], states[slot], slot, observations, masks, players)
@@ -284,7 +285,7 @@ def step_batch(
     stop,
 ):
     """One decision in every slot; a finished game leaves its record in `final` and the next one starts."""
-    rng = np.empty(4, np.uint32)
+    rng = scratch(4, np.uint32)
     points = np.empty(rewards.shape[1], np.float64)
     for slot in range(start, stop):
         step(boards[0], states[slot], actions[slot])

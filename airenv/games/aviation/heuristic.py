@@ -92,7 +92,7 @@ def suggest_victim(board, state):
 
 @jit
 def value(board, state, out):
-    """Chances grow with the pile; a delay or a parachute costs about a turn or two."""
+    """Each seat's chance of winning, from what is laid and what is held."""
     players = board["players"]
     if state["over"] != RUNNING:
         for seat in range(players):
@@ -100,8 +100,29 @@ def value(board, state, out):
         return
     total = 0.0
     for seat in range(players):
-        progress = state["pile"][seat] - 1.5 * state["delayed"][seat] - 0.7 * state["parachute"][seat]
-        out[seat] = math.exp(6.0 * progress / CITIES)
+        out[seat] = math.exp(strength(state, seat))
         total += out[seat]
     for seat in range(players):
         out[seat] /= total
+
+
+@jit
+def strength(state, seat):
+    """The logarithm of a seat's chances, but for what is the same for all.
+
+    A logistic regression on positions of 20,000 games of `greedy:epsilon=0.05` for each number of players,
+    rounded: what is laid counts more the nearer the end is, and cards in hand by how soon they fit.
+    """
+    laid = state["pile"][seat] / CITIES
+    found = 1.4 * laid + 2.1 * laid * laid - 0.14 * state["delayed"][seat] - 0.2 * state["parachute"][seat]
+    for city in range(state["pile"][seat] + 1, KINDS):
+        if state["hand"][seat, city] > 0:
+            found += held_worth(city, city - state["pile"][seat])
+    return found
+
+
+@jit
+def held_worth(city, ahead):
+    """What a city in hand adds, so many places ahead of the pile."""
+    worth = 0.2 if city == CITIES else (0.1 if city == LAST_CITIES else 0.0)
+    return worth + 0.55 / ahead if ahead <= WANTED_AHEAD else worth

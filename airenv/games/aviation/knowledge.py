@@ -12,6 +12,7 @@ from airenv.core.decks import bring_random, count_cards, fill_pack, shuffle
 from airenv.core.engine import RUNNING
 from airenv.core.jit import jit
 from airenv.core.random import below, seed_generator
+from airenv.core.scratch import scratch
 from airenv.games.aviation.layout import (
     BLUE_KINDS,
     DELAY,
@@ -162,14 +163,14 @@ def determinize(board, state, seat, seed):
     """Deal all cards the seat has not seen anew, evenly among the deals that fit what it knows."""
     rng = state["rng"]
     seed_generator(rng, seed)
-    unseen = np.zeros(KINDS, np.int64)
+    unseen = scratch(KINDS, np.int64)
     count_unseen(board, state, seat, unseen)
-    drawable = np.zeros(KINDS, np.int64)
+    drawable = scratch(KINDS, np.int64)
     count_drawable(state, seat, unseen, drawable)
-    pile = np.empty(RED_CARDS, np.int8)
+    pile = scratch(RED_CARDS, np.int8)
     size = fill_pack(pile, drawable)
     drawn = size - state["red_size"]  # so many of the cards that could be in the pile are in hands
-    hidden = np.empty(RED_CARDS, np.int8)
+    hidden = scratch(RED_CARDS, np.int8)
     while True:  # the true deal fits, so this ends
         for k in range(drawn):
             bring_random(rng, pile, k, size)
@@ -251,7 +252,7 @@ def forget_others_secrets(board, state, seat):
 @jit
 def redraw_blue(board, state):
     """The blue pile is what is neither discarded nor on the table, in any order."""
-    counts = np.zeros(BLUE_KINDS, np.int64)
+    counts = scratch(BLUE_KINDS, np.int64)
     for kind in range(BLUE_KINDS):
         counts[kind] = board["blue"][kind] - state["blue_discard"][kind]
     for seat in range(board["players"]):

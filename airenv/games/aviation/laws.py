@@ -7,6 +7,7 @@ import numpy as np
 from airenv.core.decks import count_cards
 from airenv.core.engine import RUNNING
 from airenv.core.jit import jit
+from airenv.core.scratch import scratch
 from airenv.games.aviation.knowledge import delay_is_drawn
 from airenv.games.aviation.layout import BLUE_KINDS, CITIES, DELAY, HAND, KINDS, PARACHUTE, SEATS
 
@@ -33,7 +34,7 @@ def check(board, state):
 
 @jit
 def red_conserved(board, state):
-    counts = np.zeros(KINDS, np.int64)
+    counts = scratch(KINDS, np.int64)
     count_cards(state["red"], state["red_size"], counts)
     count_cards(state["discard"], state["discard_size"], counts)
     for seat in range(board["players"]):
@@ -49,7 +50,7 @@ def red_conserved(board, state):
 
 @jit
 def blue_conserved(board, state):
-    counts = np.zeros(BLUE_KINDS, np.int64)
+    counts = scratch(BLUE_KINDS, np.int64)
     count_cards(state["blue"], state["blue_size"], counts)
     for seat in range(board["players"]):
         counts[DELAY] += state["delayed"][seat]
@@ -93,7 +94,7 @@ def fitting_holds(board, state, seat):
 @jit
 def pool_holds(state):
     """No more of a city is in the red pile than any observer, or everybody, thinks there can be."""
-    counts = np.zeros(KINDS, np.int64)
+    counts = scratch(KINDS, np.int64)
     count_cards(state["red"], state["red_size"], counts)
     for observer in range(SEATS + 1):
         for city in range(1, KINDS):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from airenv.core.jit import jit
+from airenv.core.scratch import scratch
 from airenv.games.aviation.knowledge import ANY, count_drawable, count_unseen, delay_is_drawn
 from airenv.games.aviation.layout import (
     BLUE_CARDS,
@@ -84,9 +85,9 @@ def observe_red(board, state, seat, out):
         out[DISCARDS + np.int64(state["discard"][i]) - 1] += np.float32(1.0 / 6.0)
     for depth in range(min(np.int64(size), TOP_DISCARDS)):
         out[TOP + depth * CITIES + np.int64(state["discard"][size - 1 - depth]) - 1] = 1.0
-    counts = np.zeros(KINDS, np.int64)
+    counts = scratch(KINDS, np.int64)
     count_unseen(board, state, seat, counts)
-    drawable = np.zeros(KINDS, np.int64)
+    drawable = scratch(KINDS, np.int64)
     count_drawable(state, seat, counts, drawable)
     for city in range(1, KINDS):
         out[UNSEEN + city - 1] = counts[city] / 6.0

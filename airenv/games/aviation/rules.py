@@ -315,6 +315,11 @@ def fair_weather(board, state, seat):
 
 
 @jit
+def secret_choice(board, state):
+    return state["over"] == RUNNING and state["phase"] == PASSING
+
+
+@jit
 def choose_to_pass(board, state, card):
     """One player's secret choice; after the last one all cards move at once."""
     state["passing"][state["player"]] = card

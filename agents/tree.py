@@ -1,0 +1,307 @@
+"""The compiled search: open-loop, single-observer information-set Monte-Carlo tree search.
+
+Every iteration draws a fresh world from what the searching seat knows, walks down the tree by UCB among the
+actions that are legal in that world, adds one node, plays on to the end (or values the position there) and
+adds each seat's utility to all nodes of the walk: a seat maximises its own (max^n).
+
+The tree branches on what the searching seat gets to see. A node is an action of a mover; no states are stored.
+A secret choice leads on to the same node `beyond` whatever was chosen, so that players who choose at the same
+time are bandits side by side and nobody answers a choice that cannot be seen; when all have chosen, the walk goes
+on below the choice of the searching seat, which knows its own.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from airenv.core.engine import RUNNING, determinize, legal_mask, scores, secret_choice, step, suggest, value
+from airenv.core.jit import jit
+from airenv.core.kernels import WIN, playout, random_action, rewards_of
+from airenv.core.random import next_word
+from airenv.core.scratch import scratch
+
+SEATS = 5  # the most players a game of airenv has
+EDGES = 2 * SEATS  # kinds of edges an action can have
+ROOT = 0
+NONE = -1
+PATH = 1024  # a walk ends at this depth, if nothing else ends it
+WORDS = 2**32
+RANDOM, GREEDY, CUTOFF = 0, 1, 2  # how a walk is played on beyond the tree
+TINY = 1e-9
+
+NODE = np.dtype(
+    [
+        ("first", "i4"),  # its newest child, NONE: no child yet
+        ("next", "i4"),  # the child of the same parent that was added before it
+        ("beyond", "i4"),  # the node after a secret choice made at this one, NONE: not needed so far
+        ("key", "i4"),  # the edge that leads here: action, mover, whether in secret; see `edge`
+        ("visits", "i4"),
+        ("available", "i4"),  # how often the action was legal when its parent was passed
+        ("value", "f8", SEATS),  # each seat's utility, summed over the visits
+    ],
+    align=True,
+)  # 64 bytes: one cache line
+
+TREE = np.dtype(
+    [
+        ("rng", "u4", 4),  # draws worlds and choices; the worlds have generators of their own
+        ("used", "i8"),  # nodes
+        ("iterations", "i8"),
+        ("decisions", "i8"),  # made in all worlds, in the tree and beyond it
+        ("deepest", "i8"),  # the longest walk within the tree
+        ("low", "f8"),  # the range of the utilities, by which they are brought to [0, 1]
+        ("high", "f8"),
+        ("world_seed", "i8"),  # of the one world of this tree, NONE: a fresh world an iteration
+    ],
+    align=True,
+)
+
+SETTINGS = np.dtype(
+    [
+        ("seat", "i8"),  # who searches
+        ("players", "i8"),
+        ("reward", "i8"),  # what the game is played for, a mode of airenv.core.kernels
+        ("rollout", "i8"),
+        ("cutoff", "i8"),  # decisions beyond the tree before the position is valued
+        ("random_words", "i8"),  # epsilon * 2**32: below it, a random word means a random action
+        ("depth", "i8"),  # decisions within the tree at the most
+        ("evenly", "i8"),  # 1: every action of a node in turn, instead of UCB
+        ("exploration", "f8"),  # c of UCB
+        ("prior", "f8"),  # share of the rule of thumb's move in PUCT, 0: no prior, and UCB
+    ],
+    align=True,
+)
+
+
+@jit
+def grow(boards, roots, settings, tree, nodes, world, path, mask, iterations):
+    """So many more iterations; roots[0] is any world of the searching seat, the other arrays are the tree's own."""
+    for _ in range(iterations):
+        world[0] = roots[0]
+        draw_world(boards[0], world[0], settings[0]["seat"], tree[0])
+        length = walk(boards[0], world[0], settings[0], tree[0], nodes, path, mask)
+        tree[0]["decisions"] += length + play_on(boards[0], world[0], settings[0], tree[0]["rng"], mask)
+        utility = scratch(SEATS, np.float64)
+        judge(boards[0], world[0], settings[0], tree[0], utility)
+        back_up(nodes, path, length, utility)
+        tree[0]["iterations"] += 1
+        tree[0]["deepest"] = max(tree[0]["deepest"], length)
+
+
+@jit
+def draw_world(board, world, seat, tree):
+    seed = tree["world_seed"]
+    if seed == NONE:
+        seed = (next_word(tree["rng"]) << 31) ^ next_word(tree["rng"])
+    determinize(board, world, seat, seed)
+
+
+# -- within the tree -------------------------------------------------------------------------------
+
+
+@jit
+def walk(board, world, settings, tree, nodes, path, mask):
+    """Go down to a node that was not there before, and note the nodes passed; returns how many they are."""
+    node, length = np.int64(ROOT), 0
+    turn_of = np.int64(NONE)  # who makes secret choices now
+    began = ROOT  # the node at which they began to
+    own = NONE  # where the walk goes on when all have chosen
+    while world["over"] == RUNNING and length < settings["depth"]:
+        mover = np.int64(world["player"])
+        secret = secret_choice(board, world)
+        if secret and mover != turn_of:
+            if turn_of != NONE:
+                node = node_beyond(tree, nodes, began)
+            turn_of, began = mover, node
+        elif not secret and turn_of != NONE:
+            node = own if own != NONE else node_beyond(tree, nodes, began)
+            turn_of, own = NONE, NONE
+        if node == NONE:  # the pool is used up
+            break
+        used = tree["used"]
+        advice = np.int64(suggest(board, world)) if settings["prior"] > 0.0 else np.int64(NONE)
+        legal = legal_mask(board, world, mask)
+        child = choose(tree, nodes, node, mask, legal, edge(0, mover, secret), advice, settings)
+        if child == NONE:
+            break
+        path[length] = child
+        length += 1
+        step(board, world, action_of(nodes[child]["key"]))
+        if tree["used"] > used:
+            break
+        node = child
+        if secret and mover == settings["seat"]:
+            own = child
+    return length
+
+
+@jit
+def edge(action, mover, secret):
+    """The key of an edge. Worlds differ in whose turn it is: an action of another mover is another edge."""
+    return action * EDGES + mover * 2 + secret
+
+
+@jit
+def action_of(key):
+    return key // EDGES
+
+
+@jit
+def mover_of(key):
+    return key % EDGES // 2
+
+
+@jit
+def choose(tree, nodes, node, mask, legal, zero, advice, settings):
+    """The child to go on to, an old or a new one; NONE if there is no room for the new one it should be.
+
+    `zero` is the key of action 0 for the mover, `advice` the action of the rule of thumb (NONE: not asked).
+    Tried actions are taken out of the mask.
+    """
+    best, most, tried = np.int64(NONE), -np.inf, 0
+    mover = mover_of(zero)
+    child = np.int64(nodes[node]["first"])
+    while child != NONE:
+        action = action_of(nodes[child]["key"])
+        if nodes[child]["key"] % EDGES == zero and mask[action]:
+            mask[action] = 0
+            tried += 1
+            nodes[child]["available"] += 1
+            promise = promise_of(tree, nodes[child], mover, likely(action, advice, legal, settings), settings)
+            if promise > most:
+                best, most = child, promise
+        child = np.int64(nodes[child]["next"])
+    if tried == legal or tree["used"] == nodes.shape[0]:
+        return best
+    action = advice
+    if advice == NONE or mask[advice] == 0:
+        action = random_action(tree["rng"], mask, legal - tried)
+    if tried == 0 or advice == NONE:  # without a prior, every action is tried once before any is tried again
+        return add_child(tree, nodes, node, zero + edge(action, 0, 0))
+    share = likely(action, advice, legal, settings)
+    if most >= untried_promise(tree, nodes[node], mover, share, settings):
+        return best
+    return add_child(tree, nodes, node, zero + edge(action, 0, 0))
+
+
+@jit
+def likely(action, advice, legal, settings):
+    """The prior share of an action: the rule of thumb's gets `prior`, and the rest is for all alike."""
+    rest = (1.0 - settings["prior"]) / legal
+    return rest + settings["prior"] if action == advice else rest
+
+
+@jit
+def scaled(tree, value):
+    """A utility, brought to [0, 1] by the range of utilities met."""
+    span = tree["high"] - tree["low"]
+    return (value - tree["low"]) / span if span > 0.0 else 0.5
+
+
+@jit
+def promise_of(tree, child, mover, share, settings):
+    """How much a child promises its mover: UCB, with a prior PUCT, over the visits when it was available."""
+    if settings["evenly"]:
+        return -np.float64(child["visits"])
+    mean = scaled(tree, child["value"][mover] / child["visits"])
+    if settings["prior"] > 0.0:
+        return mean + settings["exploration"] * share * math.sqrt(child["available"]) / (1.0 + child["visits"])
+    return mean + settings["exploration"] * math.sqrt(math.log(child["available"]) / child["visits"])
+
+
+@jit
+def untried_promise(tree, node, mover, share, settings):
+    """With a prior, an action not tried yet is taken to be as good as its parent."""
+    mean = scaled(tree, node["value"][mover] / node["visits"]) if node["visits"] > 0 else 0.5
+    return mean + settings["exploration"] * share * math.sqrt(1.0 + node["visits"])
+
+
+@jit
+def add_node(tree, nodes, key):
+    node = tree["used"]
+    tree["used"] += 1
+    nodes[node]["first"] = NONE
+    nodes[node]["next"] = NONE
+    nodes[node]["beyond"] = NONE
+    nodes[node]["key"] = key
+    nodes[node]["visits"] = 0
+    nodes[node]["available"] = 1
+    nodes[node]["value"][:] = 0.0
+    return node
+
+
+@jit
+def add_child(tree, nodes, node, key):
+    child = add_node(tree, nodes, key)
+    nodes[child]["next"] = nodes[node]["first"]
+    nodes[node]["first"] = child
+    return child
+
+
+@jit
+def node_beyond(tree, nodes, node):
+    """The node at which the walk goes on after a secret choice, whatever it was; NONE if there is no room."""
+    if nodes[node]["beyond"] == NONE and tree["used"] < nodes.shape[0]:
+        nodes[node]["beyond"] = add_node(tree, nodes, NONE)
+    return np.int64(nodes[node]["beyond"])
+
+
+@jit
+def back_up(nodes, path, length, utility):
+    for depth in range(-1, length):
+        node = path[depth] if depth >= 0 else ROOT
+        nodes[node]["visits"] += 1
+        for seat in range(SEATS):
+            nodes[node]["value"][seat] += utility[seat]
+
+
+# -- beyond the tree -------------------------------------------------------------------------------
+
+
+@jit
+def play_on(board, world, settings, rng, mask):
+    """Play to the end or to the cut-off; returns the decisions made."""
+    if settings["rollout"] == RANDOM:
+        return playout(board, world, mask, rng)
+    decisions = 0
+    while world["over"] == RUNNING and decisions < settings["cutoff"]:
+        if next_word(rng) < settings["random_words"]:
+            legal = legal_mask(board, world, mask)
+            action = np.int64(random_action(rng, mask, legal))
+        else:
+            action = np.int64(suggest(board, world))
+        step(board, world, action)
+        decisions += 1
+    return decisions
+
+
+@jit
+def judge(board, world, settings, tree, utility):
+    """What the world came to is worth to each seat; widens the range of utilities where it has no fixed one."""
+    players = settings["players"]
+    points = scratch(SEATS, np.float64)
+    if world["over"] == RUNNING:
+        value(board, world, points)
+        utility_of_chances(points, players, settings["reward"], utility)
+    else:
+        scores(board, world, points)
+        rewards_of(points, players, settings["reward"], utility)
+    for seat in range(players):
+        tree["low"] = min(tree["low"], utility[seat])
+        tree["high"] = max(tree["high"], utility[seat])
+
+
+@jit
+def utility_of_chances(chances, players, reward, utility):
+    """From chances of winning to the reward to be expected; for ranks, by the chances to be before each other."""
+    for seat in range(players):
+        if reward == WIN:
+            utility[seat] = chances[seat]
+            continue
+        ahead = 0.0
+        for other in range(players):
+            if other != seat:
+                ahead += (chances[seat] - chances[other]) / (chances[seat] + chances[other] + TINY)
+        utility[seat] = ahead / max(players - 1, 1)
