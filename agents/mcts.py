@@ -114,7 +114,10 @@ class MctsAgent(SearchAgent):
     parameters: ClassVar = BUDGET | TREE | ROLLOUT
 
     def settings(self, game: Game) -> Settings:
-        return _settings(self._chosen(game))
+        chosen = self._chosen(game)
+        if self.set["trees"] is None and self.set["sims"] is None and self.set["ms"] is not None:
+            chosen["trees"] = self.set["threads"]  # by time, a search cannot be repeated anyway: no more than needed
+        return _settings(chosen)
 
 
 class FlatAgent(SearchAgent):

@@ -169,7 +169,8 @@ def choose(tree, nodes, node, mask, legal, zero, advice, settings):
             mask[action] = 0
             tried += 1
             nodes[child]["available"] += 1
-            promise = promise_of(tree, nodes[child], mover, likely(action, advice, legal, settings), settings)
+            bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, legal, settings)
+            promise = promise_of(tree, nodes[child], mover, bonus, settings)
             if promise > most:
                 best, most = child, promise
         child = np.int64(nodes[child]["next"])
@@ -180,15 +181,25 @@ def choose(tree, nodes, node, mask, legal, zero, advice, settings):
         action = random_action(tree["rng"], mask, legal - tried)
     if tried == 0 or advice == NONE:  # without a prior, every action is tried once before any is tried again
         return add_child(tree, nodes, node, zero + edge(action, 0, 0))
-    share = likely(action, advice, legal, settings)
-    if most >= untried_promise(tree, nodes[node], mover, share, settings):
+    bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, legal, settings)
+    if most >= untried_promise(tree, nodes[node], mover, bonus):
         return best
     return add_child(tree, nodes, node, zero + edge(action, 0, 0))
 
 
 @jit
+def eagerness(rng, zero, settings):
+    """How much exploring counts. Bandits side by side would fall into step, so that of secret choices is random."""
+    if zero % 2 == 0:
+        return settings["exploration"]
+    return settings["exploration"] * 2.0 * next_word(rng) / WORDS
+
+
+@jit
 def likely(action, advice, legal, settings):
-    """The prior share of an action: the rule of thumb's gets `prior`, and the rest is for all alike."""
+    """The prior share of an action: the rule of thumb's gets `prior`, and the rest is for all alike; 1 in UCB."""
+    if advice == NONE:
+        return 1.0
     rest = (1.0 - settings["prior"]) / legal
     return rest + settings["prior"] if action == advice else rest
 
@@ -201,21 +212,21 @@ def scaled(tree, value):
 
 
 @jit
-def promise_of(tree, child, mover, share, settings):
+def promise_of(tree, child, mover, bonus, settings):
     """How much a child promises its mover: UCB, with a prior PUCT, over the visits when it was available."""
     if settings["evenly"]:
         return -np.float64(child["visits"])
     mean = scaled(tree, child["value"][mover] / child["visits"])
     if settings["prior"] > 0.0:
-        return mean + settings["exploration"] * share * math.sqrt(child["available"]) / (1.0 + child["visits"])
-    return mean + settings["exploration"] * math.sqrt(math.log(child["available"]) / child["visits"])
+        return mean + bonus * math.sqrt(child["available"]) / (1.0 + child["visits"])
+    return mean + bonus * math.sqrt(math.log(child["available"]) / child["visits"])
 
 
 @jit
-def untried_promise(tree, node, mover, share, settings):
+def untried_promise(tree, node, mover, bonus):
     """With a prior, an action not tried yet is taken to be as good as its parent."""
     mean = scaled(tree, node["value"][mover] / node["visits"]) if node["visits"] > 0 else 0.5
-    return mean + settings["exploration"] * share * math.sqrt(1.0 + node["visits"])
+    return mean + bonus * math.sqrt(1.0 + node["visits"])
 
 
 @jit

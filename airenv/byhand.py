@@ -147,6 +147,10 @@ class Game:
             self._own(state)
         return bool(state["over"][0])
 
+    def is_secret(self, state: np.ndarray) -> bool:
+        """Whether the choice now to be made is hidden from those who choose next, as at the same time."""
+        return bool(kernels.secret_one(self.board, self._own(state), 0))
+
     def is_truncated(self, state: np.ndarray) -> bool:
         """Whether the game was cut off by its length instead of ending by its rules."""
         return self.is_over(state) and bool(state["over"][0] == engine.TRUNCATED)

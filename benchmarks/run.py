@@ -89,6 +89,11 @@ def judge(target: dict[str, Any], rounds: list[dict[str, Any]]) -> Result:
         goal = f"at least {target['times']:g} times"
         reached = ratio >= target["times"]
         return Result(target["work"], title, own, target["peer"], statistics.median(best), ratio, goal, reached)
+    if "than" in target:
+        other = [r["own"][target["game"]][target["than"]] for r in rounds]
+        ratio = statistics.median(mine / alone for mine, alone in zip(measured, other, strict=True))
+        goal, reached = f"at least {target['times']:g} times", ratio >= target["times"]
+        return Result(target["work"], title, own, target["peer"], statistics.median(other), ratio, goal, reached)
     if "at_least" in target:
         goal, reached = f"at least {target['at_least']:,}", own >= target["at_least"]
     else:
@@ -156,6 +161,8 @@ def page(results: list[Result], rounds: list[dict[str, Any]], packages: dict[str
 
 NOTES = """What is compared:
 
+- Search: one full random rollout a simulation, a world drawn for every simulation, decisions in the tree and beyond it
+  counted alike, on both sides; `hearts_mcts_of_the_true_state` is OpenSpiel's search that sees the hidden cards.
 - Rollouts: OpenSpiel's are timed through MCTSBot with a RandomRolloutEvaluator, without the dealing; airenv's include
   the set-up of every game.
 - Python loops: legal actions, a random choice, apply. OpenSpiel's deals go through chance nodes, which take time and

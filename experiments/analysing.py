@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.panel import Panel
 from rich.table import Table
@@ -47,13 +48,13 @@ def analyse(console: Console, file: Path, move: int, line: str, lines: int, seed
 
 def moves_table(game: Game, found: Finding, seat: int, played: int | None) -> Table:
     """The moves, the best first: how often each was tried, and what it is worth to every seat."""
-    table = Table("move", "visits", "share", "available", *(f"P{s}" for s in range(game.players)))
-    table.columns[0].no_wrap = True
+    seats = (f"P{s}" for s in range(game.players))
+    table = Table("move", "visits", "share", "available", *seats, box=SIMPLE_HEAD, pad_edge=False)
     table.caption = f"values: the mean {game.reward} reward of each seat" + (
         ", * as played" if played is not None else ""
     )
     for column in table.columns[1:]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     for m in found.moves:
         values = [f"{value:+.3f}" if m.visits else "" for value in m.values]
         values[seat] = f"[bold]{values[seat]}[/bold]" if values[seat] else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import json
 import os
 import random
@@ -21,9 +22,12 @@ from rich.progress import track
 from rich.table import Table
 
 import airenv
+from agents.search import Search, Settings
 from airenv.byhand import Game
 from airenv.core import kernels
 from airenv.core.errors import BadOption
+from airenv.seat import Seat
+from experiments.matches import cores
 
 REPEATS = 3
 BATCH = 4096
@@ -53,9 +57,9 @@ def random_play(game: Game, games: int = 200) -> Callable[[], int]:
 
 def random_play_on_all_cores(game: Game, games: int = 200) -> Callable[[], int]:
     """The same in as many threads as there are cores; the compiled loops hold no lock."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    pool = ThreadPoolExecutor(cores)
-    return lambda: sum(pool.map(lambda seed: game.random_playouts(games, seed=seed), range(cores)))
+    threads = cores()
+    pool = ThreadPoolExecutor(threads)
+    return lambda: sum(pool.map(lambda seed: game.random_playouts(games, seed=seed), range(threads)))
 
 
 def python_loop(game: Game) -> Callable[[], int]:
@@ -128,12 +132,32 @@ def observations(game: Game) -> Callable[[], int]:
     return look
 
 
+def search(game: Game, threads: int = 1, sims: int = 2000) -> Callable[[], int]:
+    """A search from the deal with fresh worlds and full random rollouts, no rule of thumb. Counts decisions."""
+    settings = Settings(rollout="random", prior=0.0, trees=threads)
+    seeds = itertools.count()
+
+    def work() -> int:
+        seed = next(seeds)
+        seat = Seat(game, game.new(seed))
+        return Search(seat, settings, np.random.default_rng(seed)).run(sims=sims * threads, threads=threads).decisions
+
+    return work
+
+
+def search_on_all_cores(game: Game) -> Callable[[], int]:
+    """The same with a tree for each core, each in its thread."""
+    return search(game, threads=cores(), sims=8000)
+
+
 FIGURES: dict[str, tuple[str, Callable[[Game], Callable[[], int]]]] = {
     "random_play": ("compiled random play, one core: decisions/s", random_play),
     "random_play_all": ("compiled random play, all cores: decisions/s", random_play_on_all_cores),
     "python_loop": ("legal_actions and apply from Python: decisions/s", python_loop),
     "aec": ("AEC, last + sample + step: steps/s", aec_loop),
     "batch": (f"batch of {BATCH}, one core: decisions/s", batch_steps),
+    "search": ("search with full random rollouts, one core: decisions/s", search),
+    "search_all": ("search with full random rollouts, all cores: decisions/s", search_on_all_cores),
     "clones": ("clones/s", clones),
     "observations": ("observations/s", observations),
 }
@@ -167,6 +191,7 @@ def touch_every_kernel(name: str) -> None:
     game.random_playouts(1)
     game.check_playouts(1)
     game.random_position(1, 1)
+    search(game, sims=1)()
     vec = airenv.make_vec(name, 2, seed=1)
     seen, _ = vec.reset()
     actions = np.zeros(2, np.int64)

@@ -57,6 +57,22 @@ BREAKS = {
         "a trace of the true state",
         2,
     ),
+    "a search sees the true order": (
+        "rules.py",
+        "left = fill_pack(cards, counts)",
+        TRUE_ORDER,
+        "searches_are_honest",
+        "finds",
+        2,
+    ),
+    "an open choice is called secret": (
+        "rules.py",
+        "@jit\ndef shown(",
+        '@jit\ndef secret_choice(board, state):\n    return state["over"] == RUNNING\n\n\n@jit\ndef shown(',
+        "secret_choices_stay_secret",
+        "was chosen in secret",
+        2,
+    ),
     "worlds keep the order of the pack": (
         "rules.py",
         'counts[state["pack"][i]] = 1',

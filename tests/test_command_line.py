@@ -30,7 +30,9 @@ def script(*args, answers=None):
     return subprocess.run(command, input=answers, capture_output=True, text=True, timeout=300)
 
 
-@pytest.mark.parametrize("command", ["games", "play", "watch", "replay", "check", "bench"])
+@pytest.mark.parametrize(
+    "command", ["games", "agents", "play", "watch", "replay", "analyse", "match", "tune", "check", "bench"]
+)
 def test_help_teaches(command):
     shown = run(command, "--help")
     assert shown.exit_code == 0 and "Usage" in shown.output and len(shown.output.splitlines()) > 8

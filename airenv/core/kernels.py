@@ -17,6 +17,7 @@ from airenv.core.engine import (
     new_game,
     observe,
     scores,
+    secret_choice,
     step,
     suggest,
     value,
@@ -92,6 +93,11 @@ def scores_one(boards, states, i, out):
 @jit
 def check_one(boards, states, i):
     return check(boards[0], states[i])
+
+
+@jit
+def secret_one(boards, states, i):
+    return secret_choice(boards[0], states[i])
 
 
 @jit

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Callable
 from statistics import fmean
 
 import measuring
@@ -11,6 +12,8 @@ import numpy as np
 import pyspiel
 
 ROLLOUT_GAMES = ("hearts", "spades", "euchre")
+SEARCH_GAMES = ("hearts", "oh_hell")
+SIMULATIONS_PER_CALL = 1000
 DEALS = 64
 # Long enough that the call from Python costs next to nothing, short enough to keep time well.
 ROLLOUTS_PER_CALL = 200
@@ -28,6 +31,9 @@ def main() -> None:
     np.random.seed(arguments.seed)
     timing = (arguments.seconds, arguments.repeats)
     figures = {f"{name}_rollouts": rollout_figure(name, arguments.seed, *timing) for name in ROLLOUT_GAMES}
+    for name in SEARCH_GAMES:
+        figures[f"{name}_ismcts"] = search_figure(name, arguments.seed, *timing, make_bot=ismcts_bot)
+    figures["hearts_mcts_of_the_true_state"] = search_figure("hearts", arguments.seed, *timing, make_bot=mcts_bot)
     hearts = pyspiel.load_game("hearts")
     figures["hearts_python_loop"] = python_loop_figure(hearts, *timing)
     figures["hearts_python_loop_as_documented"] = documented_loop_figure(hearts, *timing)
@@ -114,6 +120,51 @@ def rollout_figure(name: str, seed: int, seconds: float, repeats: int) -> measur
         measuring.rates(roll_out, seconds, repeats),
         decisions_per_rollout=round(fmean(lengths), 3),
         includes="clone of the dealt state, play to the end; not the dealing",
+    )
+
+
+def ismcts_bot(game: pyspiel.Game, seed: int) -> pyspiel.Bot:
+    """Information-set search: a world drawn for every simulation."""
+    return pyspiel.ISMCTSBot(seed, pyspiel.RandomRolloutEvaluator(1, seed), 2.0, SIMULATIONS_PER_CALL)
+
+
+def mcts_bot(game: pyspiel.Game, seed: int) -> pyspiel.Bot:
+    """Search of the true state, hidden cards included."""
+    evaluator = pyspiel.RandomRolloutEvaluator(1, seed)
+    return pyspiel.MCTSBot(
+        *(game, evaluator),
+        uct_c=2.0,
+        max_simulations=SIMULATIONS_PER_CALL,
+        max_memory_mb=256,
+        solve=False,
+        seed=seed,
+        verbose=False,
+    )
+
+
+def search_figure(
+    name: str, seed: int, seconds: float, repeats: int, make_bot: Callable[[pyspiel.Game, int], pyspiel.Bot]
+) -> measuring.Figure:
+    """Decisions a second of a C++ search with one full random rollout a simulation, over several deals in turn.
+
+    A simulation plays from the root to the end of the game, in the tree and then at random: it makes as many
+    decisions as a random game from there, on the average.
+    """
+    game = pyspiel.load_game(name)
+    bot = make_bot(game, seed)
+    deals = [deal(game) for _ in range(DEALS)]
+    lengths = [mean_decisions(state) for state in deals]
+    turns = itertools.cycle(zip(deals, lengths, strict=True))
+
+    def search() -> int:
+        state, length = next(turns)
+        bot.step(state)
+        return round(length * SIMULATIONS_PER_CALL)
+
+    return measuring.figure(
+        "decisions/s",
+        measuring.rates(search, seconds, repeats),
+        decisions_per_simulation=round(fmean(lengths), 3),
     )
 
 

@@ -4,7 +4,7 @@ The project's own tests and `airenv check GAME` run the same ones. Each raises a
 error it met) that says which law broke where; none knows any game.
 """
 
-from experiments.conformance import copies, environments, mistakes, processes, rules, secrets
+from experiments.conformance import copies, environments, mistakes, processes, rules, searches, secrets
 from experiments.conformance.suite import CHECKS, Check
 
-__all__ = ["CHECKS", "Check", "copies", "environments", "mistakes", "processes", "rules", "secrets"]
+__all__ = ["CHECKS", "Check", "copies", "environments", "mistakes", "processes", "rules", "searches", "secrets"]

@@ -188,5 +188,24 @@ def rule_of_thumb_is_honest(name: str, players: int) -> None:
         assert (value >= 0.0).all() and (value <= 1.0).all()
 
 
+@law("secrets")
+def secret_choices_stay_secret(name: str, players: int, number: int = 4000) -> None:
+    """What is chosen in secret changes nothing that another seat sees, until all who choose with it have chosen."""
+    game = airenv.game(name, players=players)
+    for state in positions(game, number, seed=5, running=True):
+        if not game.is_secret(state):
+            continue
+        chooser = game.player(state)
+        seen: dict[int, tuple[bytes, str]] = {}
+        for action in game.legal_actions(state):
+            after = game.clone(state)
+            game.apply(after, action)
+            if game.is_secret(after) and game.player(after) != chooser:
+                for seat in set(range(players)) - {chooser}:
+                    view = game.observe(after, seat).tobytes(), json.dumps(game.view(after, seat))
+                    told = game.action_name(action)
+                    assert seen.setdefault(seat, view) == view, f"seat {seat} sees that {told!r} was chosen in secret"
+
+
 def _differing(a: np.ndarray, b: np.ndarray) -> list[str]:
     return [field for field in a.dtype.names or () if (a[field] != b[field]).any()]

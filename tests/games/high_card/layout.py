@@ -6,6 +6,7 @@ import numpy as np
 
 SEATS = 3
 CARDS = 12  # numbered from 1; 0 is no card
+KINDS = CARDS + 1
 ROUNDS = 2
 
 KEEP, SWAP = 0, 1

@@ -8,7 +8,8 @@ from airenv.core.decks import count_cards, fill_pack, shuffle, take_top
 from airenv.core.engine import ENDED, NOBODY, RUNNING
 from airenv.core.jit import jit
 from airenv.core.random import seed_generator
-from airenv.games.high_card.layout import ACTIONS, CARDS, KEEP, ROUNDS, SWAP
+from airenv.core.scratch import scratch
+from airenv.games.high_card.layout import ACTIONS, CARDS, KEEP, KINDS, ROUNDS, SWAP
 
 
 @jit
@@ -72,13 +73,13 @@ def shown(state, seat, other):
 def determinize(board, state, seat, seed):
     """Deal the cards the seat has not seen anew, to the other hands and to the pack."""
     seed_generator(state["rng"], seed)
-    counts = np.zeros(CARDS + 1, np.int64)
+    counts = scratch(KINDS, np.int64)
     for other in range(board["players"]):
         if not shown(state, seat, other):
             counts[state["hand"][other]] = 1
     for i in range(state["pack_size"]):
         counts[state["pack"][i]] = 1
-    cards = np.zeros(CARDS, np.int8)
+    cards = scratch(CARDS, np.int8)
     left = fill_pack(cards, counts)  # in order of their numbers: the true order leaves no trace
     shuffle(state["rng"], cards, left)
     for other in range(board["players"]):
@@ -99,7 +100,7 @@ def scores(board, state, out):
 @jit
 def check(board, state):
     """The number of the first broken law, 0 if none is."""
-    counts = np.zeros(CARDS + 1, np.int64)
+    counts = scratch(KINDS, np.int64)
     for seat in range(board["players"]):
         counts[state["hand"][seat]] += 1
     count_cards(state["pack"], state["pack_size"], counts)
