@@ -6,10 +6,13 @@ from typing import Any
 
 from agents.basic import GreedyAgent, RandomAgent
 from agents.mcts import FlatAgent, MctsAgent, PimcAgent
+from agents.policy import PolicyAgent
 from airenv.core.errors import BadOption, unknown
 from airenv.seat import Agent
 
-AGENTS: dict[str, Any] = {agent.kind: agent for agent in (RandomAgent, GreedyAgent, MctsAgent, FlatAgent, PimcAgent)}
+AGENTS: dict[str, Any] = {
+    agent.kind: agent for agent in (RandomAgent, GreedyAgent, MctsAgent, FlatAgent, PimcAgent, PolicyAgent)
+}
 
 
 def parse_line(line: str) -> tuple[str, dict[str, str]]:
@@ -20,7 +23,10 @@ def parse_line(line: str) -> tuple[str, dict[str, str]]:
     if name not in AGENTS:
         raise unknown("agent", name, AGENTS)
     parameters: dict[str, str] = {}
-    for part in rest.split(",") if rest else []:
+    parts = rest.split(",") if rest else []
+    if getattr(AGENTS[name], "takes_path", False) and parts and "=" not in parts[0]:
+        parameters["path"] = parts.pop(0).strip()
+    for part in parts:
         key, equals, value = (word.strip() for word in part.partition("="))
         if key not in AGENTS[name].parameters:
             raise unknown(f"parameter of {name}", key, AGENTS[name].parameters)

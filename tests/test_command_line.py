@@ -312,7 +312,7 @@ def test_bench_prints_every_figure(tmp_path):
     shown = run("bench", NAME, "--players", players, "--seconds", 0.02, "--json")
     found = json.loads(shown.output)[NAME]
     wanted = {"random_play", "random_play_all", "games", "games_all", "python_loop", "aec", "batch", "clones"}
-    assert wanted | {"observations"} == set(found["figures"][str(players)])
+    assert wanted | {"observations", "search", "search_all"} == set(found["figures"][str(players)])
     assert all(value > 0 for value in found["figures"][str(players)].values())
     assert set(found["start_up"]) == {"import", "warm_first_step", "cold_compile"}
     assert len(found["signature"][str(players)]) == 12

@@ -1,0 +1,120 @@
+"""A network in compiled code, one observation at a time: for play, and within searches.
+
+Inputs that are zero are passed over: observations are mostly zeros, and so is half of what ReLU leaves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from agents.weights import Weights
+from airenv.core.jit import jit
+from airenv.core.random import next_word
+
+WORDS = 2**32
+
+
+def packed(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
+    """All numbers of a network in one array, and the (inputs, outputs) of its layers, the two heads last."""
+    numbers = np.concatenate([part.ravel() for layer in weights.layers for part in layer]).astype(np.float32)
+    shapes = np.array([matrix.shape for matrix, _ in weights.layers], np.int64)
+    return numbers, shapes
+
+
+def widest(shapes: np.ndarray) -> int:
+    """How long the two rows of scratch of `forward_one` have to be."""
+    return int(shapes.max())
+
+
+@jit
+def forward_one(numbers, shapes, observation, hidden, logits):
+    """Write the logits of an observation; returns its value. `hidden` is two rows of scratch."""
+    inputs = observation
+    place = 0
+    trunk = shapes.shape[0] - 2
+    for layer in range(trunk):
+        outputs = hidden[layer % 2, : shapes[layer, 1]]
+        place = linear(numbers, place, inputs, outputs)
+        for k in range(outputs.shape[0]):
+            outputs[k] = max(outputs[k], np.float32(0.0))
+        inputs = outputs
+    place = linear(numbers, place, inputs, logits)
+    value = hidden[trunk % 2, :1]
+    linear(numbers, place, inputs, value)
+    return value[0]
+
+
+@jit
+def forward_rows(numbers, shapes, observations, hidden, logits, values):
+    """Logits and values of a batch, row by row: as fast as matrix products for networks that stay in the cache."""
+    for row in range(observations.shape[0]):
+        values[row] = forward_one(numbers, shapes, observations[row], hidden, logits[row])
+
+
+@jit
+def linear(numbers, place, inputs, outputs):
+    """One layer, from its place among the numbers on; returns the place of the next."""
+    wide = outputs.shape[0]
+    bias = place + inputs.shape[0] * wide
+    for k in range(wide):
+        outputs[k] = numbers[bias + k]
+    for i in range(inputs.shape[0]):
+        x = inputs[i]
+        if x != 0.0:
+            row = numbers[place + i * wide : place + (i + 1) * wide]
+            for k in range(wide):
+                outputs[k] += x * row[k]
+    return bias + wide
+
+
+@jit
+def masked_softmax(logits, mask, out):
+    """The policy over the legal actions; zero for all others."""
+    most = -np.inf
+    for action in range(mask.shape[0]):
+        if mask[action] and logits[action] > most:
+            most = logits[action]
+    total = 0.0
+    for action in range(mask.shape[0]):
+        out[action] = np.exp(logits[action] - most) if mask[action] else 0.0
+        total += out[action]
+    for action in range(mask.shape[0]):
+        out[action] /= total
+
+
+@jit
+def likeliest(logits, mask):
+    """The legal action with the highest logit; -1 if none is legal."""
+    best = -1
+    for action in range(mask.shape[0]):
+        if mask[action] and (best < 0 or logits[action] > logits[best]):
+            best = action
+    return best
+
+
+@jit
+def sample(rng, shares, mask):
+    """An action drawn by its share; of what rounding leaves over, the last legal one."""
+    left = next_word(rng) / WORDS
+    last = -1
+    for action in range(mask.shape[0]):
+        if mask[action]:
+            last = action
+            left -= shares[action]
+            if left < 0.0:
+                return action
+    return last
+
+
+@jit
+def sample_rows(rng, logits, masks, shares, actions):
+    """An action for every row of a batch, drawn by the masked softmax of its logits."""
+    for row in range(masks.shape[0]):
+        masked_softmax(logits[row], masks[row], shares)
+        actions[row] = sample(rng, shares, masks[row])
+
+
+@jit
+def likeliest_rows(logits, masks, actions):
+    for row in range(masks.shape[0]):
+        actions[row] = likeliest(logits[row], masks[row])
