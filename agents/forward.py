@@ -118,3 +118,18 @@ def sample_rows(rng, logits, masks, shares, actions):
 def likeliest_rows(logits, masks, actions):
     for row in range(masks.shape[0]):
         actions[row] = likeliest(logits[row], masks[row])
+
+
+@jit
+def log_shares(logits, masks, actions, out):
+    """The logarithm of the share of the action chosen in every row."""
+    for row in range(masks.shape[0]):
+        most = -np.inf
+        for action in range(masks.shape[1]):
+            if masks[row, action] and logits[row, action] > most:
+                most = logits[row, action]
+        total = 0.0
+        for action in range(masks.shape[1]):
+            if masks[row, action]:
+                total += np.exp(logits[row, action] - most)
+        out[row] = logits[row, actions[row]] - most - np.log(total)

@@ -15,7 +15,7 @@ import numpy as np
 from airenv.byhand import Game, fresh_seed
 from airenv.core import kernels
 from airenv.core.engine import ENDED, TRUNCATED
-from airenv.core.errors import BadOption, IllegalAction, positive
+from airenv.core.errors import BadOption, BadState, IllegalAction, positive
 from airenv.core.random import derive_seed, valid_seed
 
 SLOTS_PER_THREAD = 256  # below this, handing work to a second thread costs more than it brings
@@ -134,6 +134,29 @@ class VectorGames:
     def states(self) -> np.ndarray:
         """A copy of every game's record. Privileged: it holds all hands."""
         return self._states.copy()
+
+    def observe(self, slots: np.ndarray, seats: np.ndarray) -> np.ndarray:
+        """What a seat of each of some games sees now, whether it is to act or not."""
+        found = np.empty((len(slots), self.game.observation_size), np.float32)
+        kernels.observe_chosen(self.game.board, self._states, slots.astype(np.int64), seats.astype(np.int64), found)
+        return found
+
+    def snapshot(self) -> dict[str, np.ndarray]:
+        """All that is needed to go on exactly from here, as plain arrays. Privileged: it holds all hands."""
+        records = np.frombuffer(self._states.tobytes(), np.uint8)
+        return {"states": records, "episodes": self._episodes.copy(), "seed": np.array([self.seed], np.int64)}
+
+    def restore(self, kept: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+        """Go on from a snapshot of a batch of the same kind; returns what `reset` does."""
+        if kept["states"].size != self._states.nbytes or kept["episodes"].shape != self._episodes.shape:
+            raise BadState(f"a snapshot of another batch than {self.num_envs} games of {self.game!r}")
+        self._states[:] = np.frombuffer(kept["states"].tobytes(), self.game.dtype)
+        self._episodes[:] = kept["episodes"]
+        self.seed, self._is_reset = int(kept["seed"][0]), True
+        seen = self._new_observations()
+        args = (self.game.board, self._states, seen, self._masks, self._players)
+        self._run(kernels.describe_batch, *args)
+        return self._see(seen), {"player": self._players.copy()}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "_pool": None}

@@ -289,6 +289,25 @@ def bench(
 
 
 @app.command()
+def train(
+    file: Annotated[Path | None, typer.Argument(help="The run's YAML file.", show_default=False)] = None,
+    changes: Annotated[list[str] | None, typer.Argument(help="Overrides, as `ppo.games=512`.")] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved configuration and stop.")] = False,
+) -> None:
+    """Learn by self-play, as a YAML file says.
+
+    Everything is kept after every round: Ctrl-C, or a kill, loses seconds, and `--resume RUN` goes on bit for bit.
+
+    `airenv train configs/ppo/aviation.yaml decisions=2000000 name=small`
+    """
+    from experiments import train as training
+
+    if not training.start(console(), file, changes or [], resume, dry_run):
+        raise typer.Exit(130)
+
+
+@app.command()
 def tune(
     game: GAME,
     games: Annotated[int, typer.Option(help="Games each candidate plays.", min=2)] = 300,
@@ -305,10 +324,10 @@ def tune(
     tuning.run(console(), game, games, ms, valid_seed(seed), out)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Run the command line; mistakes in what was typed are told in one line."""
     try:
-        app(standalone_mode=True)
+        app(arguments, standalone_mode=True)
     except (AirenvError, OSError) as error:
         Console(stderr=True, highlight=False, markup=False).print(f"error: {error}", style="red", soft_wrap=True)
         sys.exit(2)

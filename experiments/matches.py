@@ -23,6 +23,7 @@ import airenv
 from agents import make_agent
 from agents.match import play_game
 from airenv.byhand import Game
+from airenv.seat import Agent
 
 BOOTSTRAP = 4000
 CONFIDENCE = 0.95
@@ -56,15 +57,19 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def deal_share(game: Game, agent: str, field: str, deal: int) -> float:
+def deal_share(game: Game, agent: str | Agent, field: str, deal: int) -> float:
     """The agent's share of the wins of a deal, over all the seats it can have."""
     wins = 0.0
     judge = airenv.game(game.name, board=game.board_name, **{**game.options.model_dump(), "reward": "win"})
     for seat in range(game.players):
-        players = [make_agent(agent if seat == other else field) for other in range(game.players)]
+        players = [_seated(agent) if seat == other else make_agent(field) for other in range(game.players)]
         state, _ = play_game(game, players, deal)
         wins += float(judge.returns(state)[seat])
     return wins / game.players
+
+
+def _seated(agent: str | Agent) -> Agent:
+    return make_agent(agent) if isinstance(agent, str) else agent
 
 
 def interval(shares: np.ndarray) -> tuple[float, float]:
@@ -77,7 +82,7 @@ def interval(shares: np.ndarray) -> tuple[float, float]:
 
 def play_match(
     game: Game,
-    agent: str,
+    agent: str | Agent,
     field: str,
     games: int,
     seed: int = 0,
@@ -85,7 +90,8 @@ def play_match(
     tell: Callable[[float], object] = lambda share: None,
 ) -> Score:
     """So many games, or a few more: whole deals are played. `tell` is told each deal's share as it is known."""
-    make_agent(agent), make_agent(field)  # mistakes are told before anything is played
+    name = _seated(agent).name  # mistakes are told before anything is played
+    make_agent(field)
     deals = range(seed, seed + number_of_deals(game, games))
     shares = []
     with ThreadPoolExecutor(workers or cores()) as pool:
@@ -96,7 +102,7 @@ def play_match(
         except BaseException:  # Ctrl-C: the deals not begun are not played
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    return score(agent, field, game.players, np.array(shares))
+    return score(agent if isinstance(agent, str) else name, field, game.players, np.array(shares))
 
 
 def report(

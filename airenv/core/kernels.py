@@ -264,6 +264,13 @@ def reset_batch(boards, states, seed, episodes, observations, masks, players, st
 
 
 @jit
+def describe_batch(boards, states, observations, masks, players, start, stop):
+    """What the player to act sees in every slot, as after a reset or a step."""
+    for slot in range(start, stop):
+        describe_game(boards[0], states[slot], slot, observations, masks, players)
+
+
+@jit
 def first_illegal(boards, states, actions, masks, start, stop):
     """The first slot whose action is not legal, or -1; `masks` are the current ones."""
     for slot in range(start, stop):
@@ -313,6 +320,13 @@ def observe_seats(boards, states, slots, observations):
     for k in range(slots.shape[0]):
         for seat in range(observations.shape[1]):
             observe(boards[0], states[slots[k]], seat, observations[k, seat])
+
+
+@jit
+def observe_chosen(boards, states, slots, seats, observations):
+    """What one chosen seat of each of some games sees: observations[k] is that of seats[k] in slots[k]."""
+    for k in range(slots.shape[0]):
+        observe(boards[0], states[slots[k]], seats[k], observations[k])
 
 
 @jit
