@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from agents.az import AzAgent
 from agents.basic import GreedyAgent, RandomAgent
 from agents.mcts import FlatAgent, MctsAgent, PimcAgent
 from agents.policy import PolicyAgent
@@ -11,7 +12,7 @@ from airenv.core.errors import BadOption, unknown
 from airenv.seat import Agent
 
 AGENTS: dict[str, Any] = {
-    agent.kind: agent for agent in (RandomAgent, GreedyAgent, MctsAgent, FlatAgent, PimcAgent, PolicyAgent)
+    agent.kind: agent for agent in (RandomAgent, GreedyAgent, MctsAgent, FlatAgent, PimcAgent, PolicyAgent, AzAgent)
 }
 
 

@@ -52,6 +52,7 @@ class SearchAgent:
 
     kind: ClassVar[str]
     parameters: ClassVar[dict[str, Parameter]]
+    default_sims: ClassVar[int] = DEFAULT_SIMS
 
     def __init__(self, **given: object) -> None:
         self.set = read_parameters(self.kind, self.parameters, given)
@@ -74,11 +75,11 @@ class SearchAgent:
         """Search within the agent's own limits and the clock's."""
         sims, ms = _least(self.set["sims"], seat.clock.simulations), _least(self.set["ms"], seat.clock.milliseconds)
         if sims is None and ms is None:
-            sims = DEFAULT_SIMS
+            sims = self.default_sims
         with self._lock:
             self._running.add(search)
         try:
-            return search.run(sims, ms, self.set["threads"])
+            return search.run(sims, ms, self.set.get("threads", 1))
         finally:
             with self._lock:
                 self._running.discard(search)

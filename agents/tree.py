@@ -16,6 +16,7 @@ import math
 
 import numpy as np
 
+from agents.forward import likeliest
 from airenv.core.engine import RUNNING, determinize, legal_mask, scores, secret_choice, step, suggest, value
 from airenv.core.jit import jit
 from airenv.core.kernels import WIN, playout, random_action, rewards_of
@@ -54,6 +55,11 @@ TREE = np.dtype(
         ("low", "f8"),  # the range of the utilities, by which they are brought to [0, 1]
         ("high", "f8"),
         ("world_seed", "i8"),  # of the one world of this tree, NONE: a fresh world an iteration
+        # where the walk of this iteration is
+        ("node", "i8"),  # NONE: there was no room for the node it should be at
+        ("turn_of", "i8"),  # who makes secret choices now, NONE: nobody
+        ("began", "i8"),  # the node at which they began to
+        ("own", "i8"),  # where the walk goes on when all have chosen, NONE: the searching seat does not choose
     ],
     align=True,
 )
@@ -69,7 +75,7 @@ SETTINGS = np.dtype(
         ("depth", "i8"),  # decisions within the tree at the most
         ("evenly", "i8"),  # 1: every action of a node in turn, instead of UCB
         ("exploration", "f8"),  # c of UCB
-        ("prior", "f8"),  # share of the rule of thumb's move in PUCT, 0: no prior, and UCB
+        ("prior", "f8"),  # share of the rule of thumb's move in PUCT, 0: no prior, and UCB; 1 with a network's prior
     ],
     align=True,
 )
@@ -104,26 +110,18 @@ def draw_world(board, world, seat, tree):
 @jit
 def walk(board, world, settings, tree, nodes, path, mask):
     """Go down to a node that was not there before, and note the nodes passed; returns how many they are."""
-    node, length = np.int64(ROOT), 0
-    turn_of = np.int64(NONE)  # who makes secret choices now
-    began = ROOT  # the node at which they began to
-    own = NONE  # where the walk goes on when all have chosen
+    begin_walk(tree)
+    length = 0
     while world["over"] == RUNNING and length < settings["depth"]:
         mover = np.int64(world["player"])
         secret = secret_choice(board, world)
-        if secret and mover != turn_of:
-            if turn_of != NONE:
-                node = node_beyond(tree, nodes, began)
-            turn_of, began = mover, node
-        elif not secret and turn_of != NONE:
-            node = own if own != NONE else node_beyond(tree, nodes, began)
-            turn_of, own = NONE, NONE
-        if node == NONE:  # the pool is used up
+        node = find_node(tree, nodes, mover, secret)
+        if node == NONE:
             break
         used = tree["used"]
         advice = np.int64(suggest(board, world)) if settings["prior"] > 0.0 else np.int64(NONE)
         legal = legal_mask(board, world, mask)
-        child = choose(tree, nodes, node, mask, legal, edge(0, mover, secret), advice, settings)
+        child = choose(tree, nodes, node, mask, legal, edge(0, mover, secret), advice, None, settings)
         if child == NONE:
             break
         path[length] = child
@@ -131,10 +129,39 @@ def walk(board, world, settings, tree, nodes, path, mask):
         step(board, world, action_of(nodes[child]["key"]))
         if tree["used"] > used:
             break
-        node = child
-        if secret and mover == settings["seat"]:
-            own = child
+        go_down(tree, child, secret and mover == settings["seat"])
     return length
+
+
+@jit
+def begin_walk(tree):
+    tree["node"] = ROOT
+    tree["turn_of"] = NONE
+    tree["began"] = ROOT
+    tree["own"] = NONE
+
+
+@jit
+def find_node(tree, nodes, mover, secret):
+    """The node of the decision at hand, asked for once a decision; NONE if the pool is used up."""
+    if secret and mover != tree["turn_of"]:
+        if tree["turn_of"] != NONE:
+            tree["node"] = node_beyond(tree, nodes, tree["began"])
+        tree["turn_of"] = mover
+        tree["began"] = tree["node"]
+    elif not secret and tree["turn_of"] != NONE:
+        tree["node"] = tree["own"] if tree["own"] != NONE else node_beyond(tree, nodes, tree["began"])
+        tree["turn_of"] = NONE
+        tree["own"] = NONE
+    return tree["node"]
+
+
+@jit
+def go_down(tree, child, own_secret):
+    """Go on from a child; from the searching seat's own secret choice, also when all have chosen."""
+    tree["node"] = child
+    if own_secret:
+        tree["own"] = child
 
 
 @jit
@@ -154,11 +181,12 @@ def mover_of(key):
 
 
 @jit
-def choose(tree, nodes, node, mask, legal, zero, advice, settings):
+def choose(tree, nodes, node, mask, legal, zero, advice, shares, settings):
     """The child to go on to, an old or a new one; NONE if there is no room for the new one it should be.
 
-    `zero` is the key of action 0 for the mover, `advice` the action of the rule of thumb (NONE: not asked).
-    Tried actions are taken out of the mask.
+    `zero` is the key of action 0 for the mover. What is preferred is said by `advice`, the action of the rule of
+    thumb (NONE: not asked), or by `shares`, a prior for every action (None: not asked). Tried actions are taken
+    out of the mask.
     """
     best, most, tried = np.int64(NONE), -np.inf, 0
     mover = mover_of(zero)
@@ -169,22 +197,30 @@ def choose(tree, nodes, node, mask, legal, zero, advice, settings):
             mask[action] = 0
             tried += 1
             nodes[child]["available"] += 1
-            bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, legal, settings)
+            bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, shares, legal, settings)
             promise = promise_of(tree, nodes[child], mover, bonus, settings)
             if promise > most:
                 best, most = child, promise
         child = np.int64(nodes[child]["next"])
     if tried == legal or tree["used"] == nodes.shape[0]:
         return best
-    action = advice
-    if advice == NONE or mask[advice] == 0:
-        action = random_action(tree["rng"], mask, legal - tried)
-    if tried == 0 or advice == NONE:  # without a prior, every action is tried once before any is tried again
+    action = untried(tree["rng"], mask, legal - tried, advice, shares)
+    if tried == 0 or settings["prior"] == 0.0:  # without a prior, all are tried once before any is tried again
         return add_child(tree, nodes, node, zero + edge(action, 0, 0))
-    bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, legal, settings)
+    bonus = eagerness(tree["rng"], zero, settings) * likely(action, advice, shares, legal, settings)
     if most >= untried_promise(tree, nodes[node], mover, bonus):
         return best
     return add_child(tree, nodes, node, zero + edge(action, 0, 0))
+
+
+@jit
+def untried(rng, mask, left, advice, shares):
+    """The action to try next, of those left in the mask: the one preferred, without a preference any."""
+    if shares is not None:
+        return likeliest(shares, mask)
+    if advice == NONE or mask[advice] == 0:
+        return np.int64(random_action(rng, mask, left))
+    return advice
 
 
 @jit
@@ -196,8 +232,10 @@ def eagerness(rng, zero, settings):
 
 
 @jit
-def likely(action, advice, legal, settings):
+def likely(action, advice, shares, legal, settings):
     """The prior share of an action: the rule of thumb's gets `prior`, and the rest is for all alike; 1 in UCB."""
+    if shares is not None:
+        return np.float64(shares[action])
     if advice == NONE:
         return 1.0
     rest = (1.0 - settings["prior"]) / legal

@@ -78,6 +78,15 @@ def measure_peers(python: Path, seconds: float, core: int) -> dict[str, Any]:
     return {"figures": figures, "packages": packages}
 
 
+def measure_learning(targets: list[dict[str, Any]], seconds: float, core: int) -> list[dict[str, Any]]:
+    """A round of learning, ours and the stock route, for every game a target asks it for."""
+    found = []
+    for game, players in sorted({(t["game"], t["players"]) for t in targets if t.get("learning")}):
+        command = [sys.executable, "-m", "benchmarks.learning", "--game", game, "--players", str(players)]
+        found.append({"game": game, **run_json([*command, "--seconds", str(2 * seconds), "--core", str(core)])})
+    return found
+
+
 def judge(target: dict[str, Any], rounds: list[dict[str, Any]]) -> Result:
     """Whether a target is reached, by the medians over the rounds."""
     measured = [r["own"][target["game"]][target["own"]] for r in rounds if target["own"] in r["own"][target["game"]]]
@@ -163,6 +172,8 @@ NOTES = """What is compared:
 
 - Search: one full random rollout a simulation, a world drawn for every simulation, decisions in the tree and beyond it
   counted alike, on both sides; `hearts_mcts_of_the_true_state` is OpenSpiel's search that sees the hidden cards.
+- Learning: collecting and updating, the same network and epochs; the stock route is MaskablePPO over eight AEC
+  environments in a DummyVecEnv, with SB3's minibatches and with ours.
 - Rollouts: OpenSpiel's are timed through MCTSBot with a RandomRolloutEvaluator, without the dealing; airenv's include
   the set-up of every game.
 - Python loops: legal actions, a random choice, apply. OpenSpiel's deals go through chance nodes, which take time and
@@ -186,11 +197,15 @@ def main() -> None:
     rounds: list[dict[str, Any]] = []
     packages: dict[str, str] = {}
     with Progress(console=console, transient=True) as progress:
-        bar = progress.add_task("measuring", total=2 * arguments.rounds)
+        bar = progress.add_task("measuring", total=3 * arguments.rounds)
         for count in range(arguments.rounds):
             own = measure_own(targets, arguments.seconds, arguments.core, first=count == 0)
             progress.advance(bar)
             peers = measure_peers(python, arguments.seconds, arguments.core)
+            progress.advance(bar)
+            for learned in measure_learning(targets, arguments.seconds, arguments.core):
+                own[learned["game"]] |= learned["own"]
+                peers["figures"] |= learned["peers"]
             progress.advance(bar)
             packages = peers["packages"]
             rounds.append({"own": own, "peers": peers["figures"]})
