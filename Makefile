@@ -15,7 +15,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $(STAMP)
 
-demo: setup  ## play a small tournament between the players there are and write a report
+demo: setup  ## train a small bot, play it against the others and write a report with plots
 	$(BIN)/python -m experiments.demo
 
 test: lint  ## lint, types, every test

@@ -1,4 +1,4 @@
-"""The agent `ppo:PATH`: a trained network that answers at once, without any search."""
+"""The agent `ppo:PATH`: a trained network that answers at once, without any search; `ppo` is the one that ships."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from agents.forward import (
     widest,
 )
 from agents.parameters import Parameter, read_parameters
-from agents.weights import Weights
+from agents.weights import BadCheckpoint, Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
 from airenv.core.random import seed_generator
 from airenv.seat import Seat
 
 PICKS = ("best", "sampled")
+ZOO = Path(__file__).parent / "zoo"
 
 
 @lru_cache(maxsize=32)
@@ -41,6 +42,36 @@ def loaded(path: str) -> Checkpoint:
     return _loaded(path, tensors.stat().st_mtime if tensors.exists() else 0.0)
 
 
+class Network:
+    """The network an agent's line means: given, read from a path, or the one that ships for the game played."""
+
+    def __init__(self, path: str = "", weights: Weights | None = None) -> None:
+        self.path, self._given = path, weights
+        self._checkpoint = loaded(path) if path else None
+        self._packed: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+
+    def weights_for(self, game: Game) -> Weights:
+        """The network for a game; a BadCheckpoint if it is one for another."""
+        if self._given is not None:
+            return self._given
+        return (self._checkpoint or shipped(game.name)).fit(game)
+
+    def packed_for(self, game: Game) -> tuple[np.ndarray, np.ndarray]:
+        """The same, as compiled code takes it."""
+        if game.name not in self._packed:
+            self._packed[game.name] = packed(self.weights_for(game))
+        return self._packed[game.name]
+
+
+def shipped(name: str) -> Checkpoint:
+    """The checkpoint that ships for a game."""
+    path = ZOO / name
+    if not paths_of(path)[0].exists():
+        known = ", ".join(sorted(file.stem for file in ZOO.glob("*.safetensors"))) or "none"
+        raise BadCheckpoint(f"no network ships for {name} (there are: {known}): name a checkpoint, as in ppo:runs/NAME")
+    return loaded(str(path))
+
+
 class PolicyAgent:
     """A trained network: its likeliest action, or one drawn by its shares."""
 
@@ -52,22 +83,15 @@ class PolicyAgent:
 
     def __init__(self, path: str = "", weights: Weights | None = None, name: str = "", **given: object) -> None:
         self.pick: str = read_parameters(self.kind, self.parameters, given)["pick"]
-        if weights is None and not path:
-            raise BadOption("ppo needs a checkpoint, as in ppo:runs/NAME/best or ppo:agents/zoo/GAME")
-        self._checkpoint = None if weights is not None else loaded(path)
-        self._weights = weights if weights is not None else self._checkpoint.weights  # type: ignore[union-attr]
-        self.name = name or f"ppo:{path}" + (",pick=sampled" if self.pick == "sampled" else "")
-        self._numbers, self._shapes = packed(self._weights)
-
-    def weights_for(self, game: Game) -> Weights:
-        """The network; an error if it is one for another game."""
-        return self._weights if self._checkpoint is None else self._checkpoint.fit(game)
+        self._network = Network(path, weights)
+        parts = [part for part in (path, "pick=sampled" if self.pick == "sampled" else "") if part]
+        self.name = name or ":".join([self.kind, ",".join(parts)] if parts else [self.kind])
 
     def act(self, seat: Seat, rng: np.random.Generator) -> int:
-        self.weights_for(seat.game)
+        numbers, shapes = self._network.packed_for(seat.game)
         logits = np.empty(seat.game.num_actions, np.float32)
-        hidden = np.empty((2, widest(self._shapes)), np.float32)
-        forward_one(self._numbers, self._shapes, seat.observation, hidden, logits)
+        hidden = np.empty((2, widest(shapes)), np.float32)
+        forward_one(numbers, shapes, seat.observation, hidden, logits)
         if self.pick == "best":
             return int(likeliest(logits, seat.action_mask))
         shares, words = np.empty(len(logits)), np.zeros(4, np.uint32)
@@ -75,14 +99,16 @@ class PolicyAgent:
         masked_softmax(logits, seat.action_mask, shares)
         return int(sample(words, shares, seat.action_mask))
 
-    def act_batch(self, observations: np.ndarray, masks: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    def act_batch(
+        self, game: Game, observations: np.ndarray, masks: np.ndarray, rng: np.random.Generator
+    ) -> np.ndarray:
         """An action for every row of a batch: what tournaments of networks use."""
+        numbers, shapes = self._network.packed_for(game)
         actions = np.empty(len(masks), np.int64)
         if not masks.any(axis=1).all():
             raise BadOption("a row of the masks has no legal action")
         logits, values = np.empty(masks.shape, np.float32), np.empty(len(masks), np.float32)
-        hidden = np.empty((2, widest(self._shapes)), np.float32)
-        forward_rows(self._numbers, self._shapes, observations, hidden, logits, values)
+        forward_rows(numbers, shapes, observations, np.empty((2, widest(shapes)), np.float32), logits, values)
         if self.pick == "best":
             likeliest_rows(logits, masks, actions)
         else:

@@ -1,4 +1,4 @@
-"""`make demo`: every game's players meet at every seat, and a report with plots tells how they did.
+"""`make demo`: a small bot learns each game and meets the others at every seat; a report with plots tells how they did.
 
 A deal is played once for each rotation of the seats, so that neither cards nor seats favour anybody;
 intervals come from a bootstrap over deals.
@@ -10,6 +10,7 @@ import base64
 import html
 import io
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -17,18 +18,21 @@ from typing import Annotated
 import numpy as np
 import typer
 from rich.console import Console
-from rich.progress import track
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn, track
 from rich.table import Table
 
 import airenv
 from agents import make_agent
+from agents.checkpoints import save_checkpoint
 from agents.match import play_game
+from agents.ppo import PpoSettings, PpoTrainer
 from airenv.byhand import Game
 from airenv.replay import save_replay, write_text
 from experiments.bench import random_play, rate
 
-AGENTS = ("greedy", "greedy:epsilon=0.3", "random")
+OTHERS = ("mcts:sims=100", "greedy", "random")
 BOOTSTRAP = 2000
+BOT = PpoSettings(games=256, steps=64, batch=1024, learning_rate=1e-3, entropy=0.015, last_entropy=0.002, onlookers=0.0)
 
 
 @dataclass(frozen=True)
@@ -42,31 +46,46 @@ class Standing:
     high: float
 
 
-def seated(players: int, deal: int, rotation: int) -> list[str]:
+def train_bot(console: Console, name: str, decisions: int, path: Path) -> str:
+    """Let a small network learn a game by self-play, at all numbers of players; returns its agent line."""
+    games = [airenv.game(name, players=players) for players in airenv.facts(name).players]
+    trainer = PpoTrainer(games, BOT, [64, 64], 1, decisions)
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[rate]}"), console=console, transient=True) as progress:
+        bar = progress.add_task(f"a bot learns {name}", total=decisions, rate="")
+        while trainer.decisions < decisions:
+            rate = trainer.advance()["decisions_per_second"]
+            progress.update(bar, completed=trainer.decisions, rate=f"{rate:,.0f} decisions/s")
+    save_checkpoint(path, trainer.weights(), games, {"decisions": trainer.decisions})
+    console.print(f"a bot has learned {name} from {trainer.decisions:,} decisions of self-play: {path}", soft_wrap=True)
+    return f"ppo:{path}"
+
+
+def seated(agents: Sequence[str], players: int, deal: int, rotation: int) -> list[str]:
     """Who sits where: the agents in turn, moved on by deal and rotation."""
-    line_up = [AGENTS[(deal + place) % len(AGENTS)] for place in range(players)]
+    line_up = [agents[(deal + place) % len(agents)] for place in range(players)]
     return [line_up[(seat + rotation) % players] for seat in range(players)]
 
 
-def play_deals(game: Game, deals: int) -> np.ndarray:
+def play_deals(game: Game, lines_of_all: Sequence[str], deals: int) -> np.ndarray:
     """results[deal, agent]: wins and games of each agent in all rotations of a deal."""
-    results = np.zeros((deals, len(AGENTS), 2))
-    agents = {line: make_agent(line) for line in AGENTS}
+    results = np.zeros((deals, len(lines_of_all), 2))
+    agents = {line: make_agent(line) for line in lines_of_all}
     for deal in track(range(deals), f"{game.name}, {game.players} players", transient=True):
         for rotation in range(game.players):
-            lines = seated(game.players, deal, rotation)
+            lines = seated(lines_of_all, game.players, deal, rotation)
             state, _ = play_game(game, [agents[line] for line in lines], seed=deal)
             for line, win in zip(lines, game.returns(state), strict=True):
-                results[deal, AGENTS.index(line)] += (win, 1)
+                results[deal, lines_of_all.index(line)] += (win, 1)
     return results
 
 
-def standings(results: np.ndarray, players: int) -> list[Standing]:
+def standings(results: np.ndarray, agents: Sequence[str], players: int) -> list[Standing]:
     """Wins over a fair share of them, with intervals from a bootstrap over deals."""
     rng = np.random.default_rng(1)
     picks = rng.integers(len(results), size=(BOOTSTRAP, len(results)))
     found = []
-    for number, agent in enumerate(AGENTS):
+    for number, agent in enumerate(agents):
         wins, games = results[:, number, 0], results[:, number, 1]
         # an agent may sit out some deals, and a sample may hold none but those
         resampled = wins[picks].sum(1) / np.maximum(games[picks].sum(1), 1) * players
@@ -129,20 +148,22 @@ def page(sections: list[str], pictures: list[str]) -> str:
 
 def main(
     deals: Annotated[int, typer.Option(min=2, help="Deals for each game and number of players.")] = 150,
+    decisions: Annotated[int, typer.Option(min=1, help="Decisions each bot learns from.")] = 800_000,
     out: Annotated[Path, typer.Option(help="The folder of the report.")] = Path("runs/demo"),
 ) -> None:
-    """Play the baselines of every game against each other and write a report with plots."""
+    """Train a small bot for every game, play it against the others and write a report with plots."""
     console = Console(highlight=False)
     sections, pictures, figures = [], [], {}
     for name in airenv.game_names():
+        agents = (train_bot(console, name, decisions, out / f"{name}-bot"), *OTHERS)
         for players in airenv.facts(name).players:
             game = airenv.game(name, players=players, reward="win")
-            found = standings(play_deals(game, deals), players)
+            found = standings(play_deals(game, agents, deals), agents, players)
             title = f"{game.facts.title}, {players} players"
             console.print(as_table(title, found))
             sections.append(section(title, found, rate(random_play(game), 0.3)))
             figures[f"{name}/{players}"] = [vars(s) for s in found]
-        _, replay = play_game(game, [make_agent(AGENTS[0])] * game.players, seed=1)
+        _, replay = play_game(game, [make_agent(agents[0])] * game.players, seed=1)
         save_replay(replay, out / f"{name}.json")
         pictures.append(game.svg(game.random_position(1, 60), 0))
     write_text(out / "standings.json", json.dumps(figures, indent=2) + "\n")

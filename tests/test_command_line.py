@@ -325,10 +325,10 @@ def test_bench_prints_signatures_alone():
 
 
 def test_demo_writes_a_report_with_plots(tmp_path):
-    demo.main(deals=3, out=tmp_path)
+    demo.main(deals=3, decisions=1000, out=tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert page.count("data:image/png;base64") == sum(len(airenv.facts(name).players) for name in NAMES)
-    assert "<svg" in page and all(agent in page for agent in demo.AGENTS)
+    assert "<svg" in page and all(agent in page for agent in (*demo.OTHERS, "-bot"))
     for standings in json.loads((tmp_path / "standings.json").read_text()).values():
         assert all(s["low"] <= s["mean"] <= s["high"] for s in standings)
 
@@ -336,6 +336,6 @@ def test_demo_writes_a_report_with_plots(tmp_path):
 def test_every_agent_sits_everywhere_in_the_demo():
     for players in (2, 3, 4, 5):
         for deal in range(3):
-            tables = [demo.seated(players, deal, rotation) for rotation in range(players)]
+            tables = [demo.seated("abcd", players, deal, rotation) for rotation in range(players)]
             for seat in range(players):
                 assert sorted(t[seat] for t in tables) == sorted(tables[0])

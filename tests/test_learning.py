@@ -13,7 +13,7 @@ import airenv
 from agents import make_agent
 from agents.checkpoints import load_checkpoint, paths_of, save_checkpoint
 from agents.forward import forward_rows, likeliest_rows, log_shares, packed, sample_rows, widest
-from agents.policy import PolicyAgent
+from agents.policy import ZOO, PolicyAgent
 from agents.ppo import PpoSettings, PpoTrainer, make_model
 from agents.returns import seat_returns
 from agents.selfplay import LEARNER, SEATS, EmptyMask, Pool, SelfPlayGames, check_masks
@@ -21,6 +21,7 @@ from agents.weights import BadCheckpoint, Weights, layout_hash
 from airenv.core.errors import AirenvError, BadOption
 from airenv.core.random import seed_generator
 from airenv.seat import Seat
+from experiments import zoo
 from experiments.matches import play_match
 
 NAMES = airenv.game_names()
@@ -132,7 +133,7 @@ def test_a_mask_without_a_legal_action_is_an_error_before_anything_is_sampled():
         trainer.advance()
     agent = PolicyAgent(weights=network(6, 3))
     with pytest.raises(BadOption, match="no legal action"):
-        agent.act_batch(np.zeros((4, 6), np.float32), masks, np.random.default_rng(1))
+        agent.act_batch(airenv.game(NAMES[0]), np.zeros((4, 6), np.float32), masks, np.random.default_rng(1))
 
 
 def test_illegal_actions_are_never_sampled_in_ten_million_decisions():
@@ -235,7 +236,8 @@ def test_an_agent_alone_and_in_a_batch_chooses_alike(name):
     seats = [Seat(game, state) for state in states if not game.is_over(state)]
     rng = np.random.default_rng(1)
     one_by_one = [agent.act(seat, rng) for seat in seats]
-    at_once = agent.act_batch(np.stack([s.observation for s in seats]), np.stack([s.action_mask for s in seats]), rng)
+    observations, masks = np.stack([s.observation for s in seats]), np.stack([s.action_mask for s in seats])
+    at_once = agent.act_batch(game, observations, masks, rng)
     assert one_by_one == at_once.tolist()
     assert all(action in seat.legal_actions for action, seat in zip(one_by_one, seats, strict=True))
     sampler = PolicyAgent(weights=network(game.observation_size, game.num_actions), pick="sampled")
@@ -333,6 +335,26 @@ def test_ppo_lines_say_what_they_need():
     ):
         with pytest.raises(AirenvError, match=says):
             make_agent(line)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_small_network_ships_for_every_game_with_a_card(name):
+    game = games_of(name)[0]
+    assert make_agent("ppo").act(Seat(game, game.new(1)), np.random.default_rng(1)) in game.legal_actions(game.new(1))
+    tensors, _ = paths_of(ZOO / name)
+    assert tensors.stat().st_size < 2_000_000 and load_checkpoint(ZOO / name).manifest.players
+    card = (ZOO / f"{name}.md").read_text()
+    assert "python -m experiments.zoo" in card and "decisions" in card and "minutes" in card
+    for players in airenv.facts(name).players:
+        for line in zoo.AGAINST:
+            assert f"| {players} | `{line}` | " in card
+
+
+def test_a_game_nothing_ships_for_says_so(monkeypatch, tmp_path):
+    monkeypatch.setattr("agents.policy.ZOO", tmp_path)
+    game = airenv.game(NAMES[0])
+    with pytest.raises(BadCheckpoint, match="no network ships"):
+        make_agent("ppo").act(Seat(game, game.new(1)), np.random.default_rng(1))
 
 
 # -- the pool ----------------------------------------------------------------------------------------
