@@ -18,8 +18,6 @@ PAIRS = (
     ("greedy", "random"),
     ("mcts:sims=1000", "greedy"),
     ("mcts:sims=4000", "mcts:sims=250"),
-    ("mcts:sims=1000", "pimc:sims=1000"),
-    ("mcts:sims=1000", "flat:sims=1000"),
 )
 PAGE = Path(__file__).resolve().parents[1] / "agents" / "README.md"
 BEGIN, END = "<!-- strength: begin -->", "<!-- strength: end -->"

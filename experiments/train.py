@@ -23,6 +23,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 import airenv
 from agents import make_agent
 from agents.checkpoints import load_checkpoint, save_checkpoint
+from agents.expert import ExpertIteration, ExpertSettings
 from agents.policy import PolicyAgent
 from agents.ppo import PpoSettings, PpoTrainer
 from agents.weights import Weights
@@ -61,7 +62,7 @@ class Evaluation(Config):
 class TrainConfig(Config):
     """A run of learning."""
 
-    kind: Literal["ppo"] = "ppo"
+    kind: Literal["ppo", "az"] = Field(default="ppo", description="self-play PPO, or expert iteration by search")
     name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the run, and of its folder")
     game: str
     players: list[int] = Field(default=[], description="numbers of players to learn at; none: all there are")
@@ -71,6 +72,7 @@ class TrainConfig(Config):
     trunk: list[Annotated[int, Field(ge=1, le=4096)]] = Field(default=[128, 128], min_length=1)
     start: str | None = Field(default=None, description="a checkpoint to start from")
     ppo: PpoSettings = PpoSettings()
+    az: ExpertSettings = ExpertSettings()
     evaluation: Evaluation = Evaluation()
     out: str = Field(default="runs", description="the folder of runs")
 
@@ -87,6 +89,8 @@ def open_games(config: TrainConfig) -> list[Game]:
 
 def make_trainer(config: TrainConfig, games: list[Game]) -> Trainer:
     start = load_checkpoint(config.start).fit(games[0]) if config.start else None
+    if config.kind == "az":
+        return ExpertIteration(games, config.az, config.trunk, config.seed, start)
     return PpoTrainer(games, config.ppo, config.trunk, config.seed, config.decisions, start)
 
 

@@ -345,3 +345,132 @@ def test_a_value_that_knows_finds_the_win():
     for card, best, value in found:
         assert best == (0 if card == 12 else 1), f"card {card}: {best}"
         assert value > 0.5 if card == 12 else value < 0.5
+
+
+# -- expert iteration ------------------------------------------------------------------------------
+
+TINY_RUN = {"trunk": [32], "games": 12, "steps": 40, "sims": 4, "batch": 64, "window": 2000, "drawn": 20}
+
+
+def tables(name):
+    return [airenv.game(name, players=players) for players in airenv.facts(name).players]
+
+
+@pytest.fixture
+def expert():
+    """The module that learns; without torch, there is none."""
+    pytest.importorskip("torch")
+    from agents import expert
+
+    return expert
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_going_on_from_what_was_saved_is_the_same_to_the_bit(name, expert, tmp_path):
+    settings = expert.ExpertSettings(**TINY_RUN)
+    whole = expert.ExpertIteration(tables(name), settings, seed=3)
+    while whole.finished < 10:  # so that the optimizer has something to remember
+        whole.advance()
+    before = np.random.get_state()[1].copy()
+    whole.save(tmp_path / "state")
+    other = expert.ExpertIteration(tables(name), settings, seed=4)
+    other.advance()
+    other.load(tmp_path / "state")
+    assert other.decisions == whole.decisions > 0 and other.network.optimizer.state_dict()["state"]
+    rounds = [(whole.advance(), other.advance()) for _ in range(4)]
+    assert sum(told["updates"] for told, _ in rounds) > 0
+    for mine, others in rounds:
+        for key in ("policy_loss", "value_loss", "updates", "games", "length", "positions"):
+            assert mine.get(key) == others.get(key), key
+    for a, b in zip(whole.weights().arrays().values(), other.weights().arrays().values(), strict=True):
+        assert (a == b).all()
+    for a, b in zip(whole.window.arrays().values(), other.window.arrays().values(), strict=True):
+        assert (a == b).all()
+    assert (np.random.get_state()[1] == before).all()
+    assert {path.name for path in (tmp_path / "state").iterdir()} == {"arrays.safetensors", "facts.json"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_positions_are_those_of_the_seats_that_saw_them(name, expert):
+    """Shares are of legal moves, rewards those of finished games, and every decision is kept."""
+    trainer = expert.ExpertIteration(tables(name), expert.ExpertSettings(**{**TINY_RUN, "window": 20000}), seed=1)
+    finished = sum(trainer.advance()["games"] for _ in range(16))
+    window = trainer.window
+    onlookers = 16 * 40 * sum(int(0.25 * table.num_envs) for table in trainer.tables)
+    assert finished == trainer.finished > 0 and len(window) == trainer.decisions + onlookers
+    known = window.known()
+    assert 0 < len(known) < len(window)
+    assert not window.shares[: len(window)][window.masks[: len(window)] == 0].any()
+    totals = window.shares[: len(window)].sum(axis=1)
+    assert (
+        np.allclose(totals[totals > 0], 1.0) and ((totals > 0) == (window.masks[: len(window)].sum(axis=1) > 1)).all()
+    )
+    assert (np.abs(window.rewards[known]) <= 1.0).all() and (window.rewards[known] > 0).any()
+    assert trainer.weights().observation_size == trainer.tables[0].game.observation_size
+
+
+def test_a_window_keeps_the_latest_and_fills_in_rewards(expert):
+    window = expert.Window(5, 1, 2)
+
+    def add(games, seats):
+        marks, nothing = np.arange(len(games), dtype=np.float32)[:, None] + window.added, np.zeros((len(games), 2))
+        window.add(marks, nothing, nothing, np.array(games), np.array(seats))
+
+    add([0, 1, 0], [0, 1, 1])
+    assert len(window) == 3 and len(window.known()) == 0
+    assert window.reward(np.array([0]), np.array([[0.5, -0.5]])) == 2
+    assert window.known().tolist() == [0, 2] and window.rewards[[0, 2]].tolist() == [0.5, -0.5]
+    add([0, 0, 0], [0, 0, 0])
+    assert len(window) == 5 and sorted(window.observations[:, 0]) == [1, 2, 3, 4, 5]
+    assert window.reward(np.array([1, 0]), np.array([[0.1, 0.2], [0.3, 0.4]])) == 4
+    assert len(window.known()) == 5 and window.rewards[1] == np.float32(0.2)
+    add([7] * 9, [0] * 9)
+    assert sorted(window.observations[:, 0]) == [10, 11, 12, 13, 14] and len(window.known()) == 0
+
+
+def test_settings_and_starts_that_do_not_fit_are_refused(expert):
+    with pytest.raises(ValueError, match="simulations"):
+        expert.ExpertSettings(simulations=3)
+    assert all(field.description for field in expert.ExpertSettings.model_fields.values())
+    game = airenv.game(NAMES[0])
+    with pytest.raises(BadOption, match="another shape"):
+        expert.ExpertIteration([game], expert.ExpertSettings(trunk=[8], games=2), 1, network(game))
+    with pytest.raises(BadOption, match="cannot be shared out"):
+        expert.ExpertIteration([game, game], expert.ExpertSettings(games=1), 1)
+    start = network(game)
+    trainer = expert.ExpertIteration([game], expert.ExpertSettings(trunk=[32], games=2), 1, start)
+    for a, b in zip(trainer.weights().arrays().values(), start.arrays().values(), strict=True):
+        assert (a == b).all()
+
+
+LEARNS = """
+from agents.expert import ExpertIteration, ExpertSettings
+from agents.policy import PolicyAgent
+from airenv.games.high_card.layout import CARDS, KEEP
+from experiments.matches import play_match
+game = airenv.game("high_card", players=2)
+settings = ExpertSettings(trunk=[32], games=64, steps=8, sims=24, batch=256, window=6000, drawn=4)
+trainer = ExpertIteration([game], settings, seed=1)
+first = trainer.weights()
+told = [trainer.advance() for _ in range(40)]
+kept = {}
+for seed in range(200):
+    state = game.new(seed)
+    for _ in range(3):
+        game.apply(state, KEEP)
+    kept[int(state["hand"][0, 1])] = PolicyAgent(weights=trainer.weights()).act(Seat(game, state), None) == KEEP
+nets = [PolicyAgent(weights=weights, name="net") for weights in (first, trainer.weights())]
+shares = [play_match(game, net, "random", 600, workers=1).share for net in nets]
+losses = [round(row["value_loss"], 3) for row in told if row["updates"]]
+print(json.dumps({"kept": kept, "shares": shares, "losses": losses}))
+"""
+
+
+def test_expert_iteration_learns():
+    """High card: the last to act keeps a high card and swaps a low one; an untrained network has no idea."""
+    pytest.importorskip("torch")
+    found = with_test_games(LEARNS)
+    kept, (before, after), losses = found["kept"], found["shares"], found["losses"]
+    assert all(kept[card] for card in ("10", "11", "12")) and not any(kept[card] for card in ("1", "2", "3")), found
+    assert after > max(0.57, before), found
+    assert np.mean(losses[-5:]) < 0.9 * np.mean(losses[:3]), found  # much of it is the luck of the cards
