@@ -10,7 +10,7 @@ import json
 import time
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -36,9 +36,6 @@ class ExpertSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    trunk: list[Annotated[int, Field(ge=1, le=4096)]] = Field(
-        default=[128, 128], min_length=1, description="widths of the network's layers"
-    )
     games: int = Field(default=256, ge=1, description="games played side by side")
     steps: int = Field(default=32, ge=1, description="decisions in each of them between two updates")
     sims: int = Field(default=32, ge=2, description="simulations of the search at every decision")
@@ -190,7 +187,7 @@ class ExpertIteration:
     """Learning by expert iteration in rounds: some decisions of all games by search, then updates of the network."""
 
     def __init__(
-        self, games: list[Game], settings: ExpertSettings, seed: int = 1, start: Weights | None = None
+        self, games: list[Game], settings: ExpertSettings, trunk: list[int], seed: int, start: Weights | None = None
     ) -> None:
         torch.set_num_threads(1)  # two collapse when the machine is busy
         if settings.games < len(games):
@@ -198,7 +195,7 @@ class ExpertIteration:
         self.settings, self.decisions, self.finished = settings, 0, 0
         self.owed = 0.0  # updates
         self.chance, self.order = (np.random.default_rng([seed, stream]) for stream in (1, 2))
-        weights = new_weights(games[0], settings.trunk, np.random.default_rng([seed, 3]))
+        weights = new_weights(games[0], trunk, np.random.default_rng([seed, 3]))
         if start is not None and [m.shape for m, _ in start.layers] != [m.shape for m, _ in weights.layers]:
             raise BadOption("the network to start from has another shape: set `trunk` as it is there")
         self.network = Network(weights if start is None else start, settings)

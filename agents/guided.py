@@ -17,7 +17,7 @@ from agents.tree import (
     SEATS,
     action_of,
     back_up,
-    begin_walk,
+    beginning,
     choose,
     draw_world,
     edge,
@@ -39,6 +39,10 @@ ROW = np.dtype(
     [
         ("stage", "i8"),
         ("left", "i8"),  # simulations to be made
+        ("node", "i8"),  # the place of the walk of this iteration, as `tree.beginning` explains it
+        ("turn_of", "i8"),
+        ("began", "i8"),
+        ("own", "i8"),
         ("first", "i8"),  # the place of its questions in the batch
         ("legal", "i8"),  # actions at the node where it waits for a prior
         ("length", "i8"),  # nodes passed in this iteration
@@ -126,7 +130,7 @@ def advance(
     stage = row["stage"]
     utility = scratch(SEATS, np.float64)
     if stage == ASK_PRIOR:
-        read_prior(row, tree, mask, shares, root_shares, noise, logits[row["first"]])
+        read_prior(row, mask, shares, root_shares, noise, logits[row["first"]])
         stage = CHOOSE
     elif stage == ASK_VALUES:
         read_values(settings, tree, values, row["first"], utility)
@@ -142,7 +146,7 @@ def advance(
         if stage == ASK_PRIOR:
             break
         if stage == CHOOSE:
-            at_root = tree["node"] == ROOT and row["rooted"]
+            at_root = row["node"] == ROOT and row["rooted"]
             stage = take(board, worlds[r], settings, row, tree, nodes, path, mask, root_shares if at_root else shares)
         if stage == LEAF and worlds[r]["over"] == RUNNING:
             stage = ASK_VALUES
@@ -160,7 +164,7 @@ def advance(
 @jit
 def begin(board, world, settings, row, tree):
     draw_world(board, world, settings["seat"], tree)
-    begin_walk(tree)
+    keep_place(row, beginning())
     row["length"] = 0
     row["depth"] = 0
     return LOOK
@@ -172,7 +176,8 @@ def look(board, world, settings, row, tree, nodes, path, mask, shares):
     if world["over"] != RUNNING or row["length"] + 2 > path.shape[0]:
         return LEAF
     mover = np.int64(world["player"])
-    node = find_node(tree, nodes, mover, secret_choice(board, world))
+    keep_place(row, find_node(tree, nodes, place_of(row), mover, secret_choice(board, world)))
+    node = row["node"]
     if node == NONE:
         return LEAF
     if node != ROOT and nodes[node]["key"] == NONE:  # beyond a secret choice: its visits and mean are asked for too
@@ -192,7 +197,7 @@ def take(board, world, settings, row, tree, nodes, path, mask, shares):
     mover = np.int64(world["player"])
     secret = secret_choice(board, world)
     used = tree["used"]
-    child = choose(tree, nodes, tree["node"], mask, row["legal"], edge(0, mover, secret), NONE, shares, settings)
+    child = choose(tree, nodes, row["node"], mask, row["legal"], edge(0, mover, secret), NONE, shares, settings)
     if child == NONE:
         return LEAF
     note(row, path, child)
@@ -201,8 +206,18 @@ def take(board, world, settings, row, tree, nodes, path, mask, shares):
     tree["decisions"] += 1
     if tree["used"] > used:
         return LEAF
-    go_down(tree, child, secret and mover == settings["seat"])
+    keep_place(row, go_down(place_of(row), child, secret and mover == settings["seat"]))
     return LOOK
+
+
+@jit
+def place_of(row):
+    return np.int64(row["node"]), np.int64(row["turn_of"]), np.int64(row["began"]), np.int64(row["own"])
+
+
+@jit
+def keep_place(row, place):
+    row["node"], row["turn_of"], row["began"], row["own"] = place
 
 
 @jit
@@ -240,10 +255,10 @@ def ask(board, world, row, players, questions, observations, count):
 
 
 @jit
-def read_prior(row, tree, mask, shares, root_shares, noise, logits):
+def read_prior(row, mask, shares, root_shares, noise, logits):
     """The policy over the legal actions; that of the root is kept, mixed with noise if there is any."""
     masked_softmax(logits, mask, shares)
-    if tree["node"] == ROOT:
+    if row["node"] == ROOT:
         row["rooted"] = 1
         weight = noise[noise.shape[0] - 1]
         for action in range(mask.shape[0]):

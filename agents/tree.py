@@ -55,11 +55,6 @@ TREE = np.dtype(
         ("low", "f8"),  # the range of the utilities, by which they are brought to [0, 1]
         ("high", "f8"),
         ("world_seed", "i8"),  # of the one world of this tree, NONE: a fresh world an iteration
-        # where the walk of this iteration is
-        ("node", "i8"),  # NONE: there was no room for the node it should be at
-        ("turn_of", "i8"),  # who makes secret choices now, NONE: nobody
-        ("began", "i8"),  # the node at which they began to
-        ("own", "i8"),  # where the walk goes on when all have chosen, NONE: the searching seat does not choose
     ],
     align=True,
 )
@@ -110,12 +105,13 @@ def draw_world(board, world, seat, tree):
 @jit
 def walk(board, world, settings, tree, nodes, path, mask):
     """Go down to a node that was not there before, and note the nodes passed; returns how many they are."""
-    begin_walk(tree)
-    length = 0
+    place, length = beginning(), 0
     while world["over"] == RUNNING and length < settings["depth"]:
         mover = np.int64(world["player"])
         secret = secret_choice(board, world)
-        node = find_node(tree, nodes, mover, secret)
+        if secret or place[1] != NONE:  # asked here, as the call alone would be felt
+            place = find_node(tree, nodes, place, mover, secret)
+        node = place[0]
         if node == NONE:
             break
         used = tree["used"]
@@ -129,39 +125,38 @@ def walk(board, world, settings, tree, nodes, path, mask):
         step(board, world, action_of(nodes[child]["key"]))
         if tree["used"] > used:
             break
-        go_down(tree, child, secret and mover == settings["seat"])
+        place = go_down(place, child, secret and mover == settings["seat"])
     return length
 
 
 @jit
-def begin_walk(tree):
-    tree["node"] = ROOT
-    tree["turn_of"] = NONE
-    tree["began"] = ROOT
-    tree["own"] = NONE
+def beginning():
+    """The place of a walk at the root: its node, and how it stands with secret choices.
+
+    These are who makes them now (NONE: nobody), the node at which they began to, and where the walk goes on when all
+    have chosen (NONE: the searching seat does not choose). Four numbers handed on, which stay in registers.
+    """
+    return np.int64(ROOT), np.int64(NONE), np.int64(ROOT), np.int64(NONE)
 
 
 @jit
-def find_node(tree, nodes, mover, secret):
-    """The node of the decision at hand, asked for once a decision; NONE if the pool is used up."""
-    if secret and mover != tree["turn_of"]:
-        if tree["turn_of"] != NONE:
-            tree["node"] = node_beyond(tree, nodes, tree["began"])
-        tree["turn_of"] = mover
-        tree["began"] = tree["node"]
-    elif not secret and tree["turn_of"] != NONE:
-        tree["node"] = tree["own"] if tree["own"] != NONE else node_beyond(tree, nodes, tree["began"])
-        tree["turn_of"] = NONE
-        tree["own"] = NONE
-    return tree["node"]
+def find_node(tree, nodes, place, mover, secret):
+    """The place at the node of the decision at hand; that node is NONE if the pool is used up."""
+    node, turn_of, began, own = place
+    if secret and mover != turn_of:
+        if turn_of != NONE:
+            node = node_beyond(tree, nodes, began)
+        return node, mover, node, own
+    if not secret and turn_of != NONE:
+        node = own if own != NONE else node_beyond(tree, nodes, began)
+        return node, np.int64(NONE), began, np.int64(NONE)
+    return place
 
 
 @jit
-def go_down(tree, child, own_secret):
-    """Go on from a child; from the searching seat's own secret choice, also when all have chosen."""
-    tree["node"] = child
-    if own_secret:
-        tree["own"] = child
+def go_down(place, child, own_secret):
+    """The place at a child; from the searching seat's own secret choice, the walk also goes on when all have chosen."""
+    return child, place[1], place[2], child if own_secret else place[3]
 
 
 @jit

@@ -13,7 +13,7 @@ import pytest
 from numba.core.runtime import _nrt_python as heap
 
 import airenv
-from agents import make_agent
+from agents import expert, make_agent
 from agents.az import AzAgent, guided_search
 from agents.checkpoints import save_checkpoint
 from agents.forward import forward_one, packed, widest
@@ -349,31 +349,22 @@ def test_a_value_that_knows_finds_the_win():
 
 # -- expert iteration ------------------------------------------------------------------------------
 
-TINY_RUN = {"trunk": [32], "games": 12, "steps": 40, "sims": 4, "batch": 64, "window": 2000, "drawn": 20}
+TINY_RUN = {"games": 12, "steps": 40, "sims": 4, "batch": 64, "window": 2000, "drawn": 20}
 
 
 def tables(name):
     return [airenv.game(name, players=players) for players in airenv.facts(name).players]
 
 
-@pytest.fixture
-def expert():
-    """The module that learns; without torch, there is none."""
-    pytest.importorskip("torch")
-    from agents import expert
-
-    return expert
-
-
 @pytest.mark.parametrize("name", NAMES)
-def test_going_on_from_what_was_saved_is_the_same_to_the_bit(name, expert, tmp_path):
+def test_going_on_from_what_was_saved_is_the_same_to_the_bit(name, tmp_path):
     settings = expert.ExpertSettings(**TINY_RUN)
-    whole = expert.ExpertIteration(tables(name), settings, seed=3)
+    whole = expert.ExpertIteration(tables(name), settings, [32], seed=3)
     while whole.finished < 10:  # so that the optimizer has something to remember
         whole.advance()
     before = np.random.get_state()[1].copy()
     whole.save(tmp_path / "state")
-    other = expert.ExpertIteration(tables(name), settings, seed=4)
+    other = expert.ExpertIteration(tables(name), settings, [32], seed=4)
     other.advance()
     other.load(tmp_path / "state")
     assert other.decisions == whole.decisions > 0 and other.network.optimizer.state_dict()["state"]
@@ -391,9 +382,9 @@ def test_going_on_from_what_was_saved_is_the_same_to_the_bit(name, expert, tmp_p
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_positions_are_those_of_the_seats_that_saw_them(name, expert):
+def test_positions_are_those_of_the_seats_that_saw_them(name):
     """Shares are of legal moves, rewards those of finished games, and every decision is kept."""
-    trainer = expert.ExpertIteration(tables(name), expert.ExpertSettings(**{**TINY_RUN, "window": 20000}), seed=1)
+    trainer = expert.ExpertIteration(tables(name), expert.ExpertSettings(**{**TINY_RUN, "window": 20000}), [32], seed=1)
     finished = sum(trainer.advance()["games"] for _ in range(16))
     window = trainer.window
     onlookers = 16 * 40 * sum(int(0.25 * table.num_envs) for table in trainer.tables)
@@ -409,7 +400,7 @@ def test_positions_are_those_of_the_seats_that_saw_them(name, expert):
     assert trainer.weights().observation_size == trainer.tables[0].game.observation_size
 
 
-def test_a_window_keeps_the_latest_and_fills_in_rewards(expert):
+def test_a_window_keeps_the_latest_and_fills_in_rewards():
     window = expert.Window(5, 1, 2)
 
     def add(games, seats):
@@ -428,17 +419,17 @@ def test_a_window_keeps_the_latest_and_fills_in_rewards(expert):
     assert sorted(window.observations[:, 0]) == [10, 11, 12, 13, 14] and len(window.known()) == 0
 
 
-def test_settings_and_starts_that_do_not_fit_are_refused(expert):
+def test_settings_and_starts_that_do_not_fit_are_refused():
     with pytest.raises(ValueError, match="simulations"):
         expert.ExpertSettings(simulations=3)
     assert all(field.description for field in expert.ExpertSettings.model_fields.values())
     game = airenv.game(NAMES[0])
     with pytest.raises(BadOption, match="another shape"):
-        expert.ExpertIteration([game], expert.ExpertSettings(trunk=[8], games=2), 1, network(game))
+        expert.ExpertIteration([game], expert.ExpertSettings(games=2), [8], 1, network(game))
     with pytest.raises(BadOption, match="cannot be shared out"):
-        expert.ExpertIteration([game, game], expert.ExpertSettings(games=1), 1)
+        expert.ExpertIteration([game, game], expert.ExpertSettings(games=1), [8], 1)
     start = network(game)
-    trainer = expert.ExpertIteration([game], expert.ExpertSettings(trunk=[32], games=2), 1, start)
+    trainer = expert.ExpertIteration([game], expert.ExpertSettings(games=2), [32], 1, start)
     for a, b in zip(trainer.weights().arrays().values(), start.arrays().values(), strict=True):
         assert (a == b).all()
 
@@ -449,8 +440,8 @@ from agents.policy import PolicyAgent
 from airenv.games.high_card.layout import CARDS, KEEP
 from experiments.matches import play_match
 game = airenv.game("high_card", players=2)
-settings = ExpertSettings(trunk=[32], games=64, steps=8, sims=24, batch=256, window=6000, drawn=4)
-trainer = ExpertIteration([game], settings, seed=1)
+settings = ExpertSettings(games=64, steps=8, sims=24, batch=256, window=6000, drawn=4)
+trainer = ExpertIteration([game], settings, [32], seed=1)
 first = trainer.weights()
 told = [trainer.advance() for _ in range(40)]
 kept = {}
@@ -468,7 +459,6 @@ print(json.dumps({"kept": kept, "shares": shares, "losses": losses}))
 
 def test_expert_iteration_learns():
     """High card: the last to act keeps a high card and swaps a low one; an untrained network has no idea."""
-    pytest.importorskip("torch")
     found = with_test_games(LEARNS)
     kept, (before, after), losses = found["kept"], found["shares"], found["losses"]
     assert all(kept[card] for card in ("10", "11", "12")) and not any(kept[card] for card in ("1", "2", "3")), found
