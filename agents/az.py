@@ -1,4 +1,7 @@
-"""The agent `az:PATH`: the tree search guided by policy and value of a trained network, alone or for many games."""
+"""The agent `az:PATH`: the tree search guided by policy and value of a trained network, alone or for many games.
+
+`az` without a path takes the network that ships for the game.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,17 @@ from typing import ClassVar
 import numpy as np
 
 from agents import guided
-from agents.checkpoints import Checkpoint
 from agents.forward import packed, widest
 from agents.guided import ROW
 from agents.mcts import BUDGET, TREE, SearchAgent
 from agents.parameters import Parameter
-from agents.policy import loaded
+from agents.policy import Network
 from agents.search import RANGES, Search, Settings, _Tree
 from agents.tree import NODE, PATH, SETTINGS
 from agents.tree import TREE as HEADER
 from agents.weights import BadCheckpoint, Weights
 from airenv.byhand import REWARDS, Game
-from airenv.core.errors import BadOption, GameOver
+from airenv.core.errors import GameOver
 from airenv.seat import Seat
 
 EXPLORATION = 1.0
@@ -94,16 +96,17 @@ class AzAgent(SearchAgent):
 
     def __init__(self, path: str = "", weights: Weights | None = None, name: str = "", **given: object) -> None:
         super().__init__(**given)
-        if weights is None and not path:
-            raise BadOption("az needs a checkpoint, as in az:runs/NAME/best,sims=64 or az:agents/zoo/GAME")
-        self._checkpoint = None if weights is not None else loaded(path)
-        self._weights = weights if weights is not None else self._checkpoint.weights  # type: ignore[union-attr]
-        line = self.name.partition(":")[2]
-        self.name = name or ",".join(part for part in (f"{self.kind}:{path}", line) if part)
+        self._network = Network(path, weights)
+        line = ",".join(part for part in (path, self.name.partition(":")[2]) if part)
+        self.name = name or (f"{self.kind}:{line}" if line else self.kind)
 
     def weights_for(self, game: Game) -> Weights:
         """The network; an error if it is one for another game, or values another reward."""
-        return self._weights if self._checkpoint is None else fit(self._checkpoint, game)
+        checkpoint = self._network.checkpoint_for(game)
+        if checkpoint and checkpoint.manifest.reward != game.reward:
+            learned = f"a checkpoint that learned to value the reward {checkpoint.manifest.reward}"
+            raise BadCheckpoint(f"{learned} cannot guide a search for {game.reward}")
+        return self._network.weights_for(game)
 
     def settings(self, game: Game) -> Settings:
         return Settings(exploration=self.set["c"], prior=1.0, nodes=self.set["nodes"])
@@ -115,17 +118,6 @@ class AzAgent(SearchAgent):
     def act(self, seat: Seat, rng: np.random.Generator) -> int:
         self.weights_for(seat.game)  # a network of another game is an error even where there is nothing to decide
         return super().act(seat, rng)
-
-
-def fit(checkpoint: Checkpoint, game: Game) -> Weights:
-    """The network of a checkpoint if it can guide a search in a game."""
-    weights = checkpoint.fit(game)
-    if checkpoint.manifest.reward != game.reward:
-        raise BadCheckpoint(
-            f"a checkpoint that learned to value the reward {checkpoint.manifest.reward} "
-            f"cannot guide a search for {game.reward}"
-        )
-    return weights
 
 
 # -- many games ------------------------------------------------------------------------------------

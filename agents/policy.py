@@ -50,11 +50,14 @@ class Network:
         self._checkpoint = loaded(path) if path else None
         self._packed: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
+    def checkpoint_for(self, game: Game) -> Checkpoint | None:
+        """Where the network of a game comes from, unless it was given as it is."""
+        return None if self._given is not None else self._checkpoint or shipped(game.name)
+
     def weights_for(self, game: Game) -> Weights:
         """The network for a game; a BadCheckpoint if it is one for another."""
-        if self._given is not None:
-            return self._given
-        return (self._checkpoint or shipped(game.name)).fit(game)
+        checkpoint = self.checkpoint_for(game)
+        return checkpoint.fit(game) if checkpoint else self._given  # type: ignore[return-value]
 
     def packed_for(self, game: Game) -> tuple[np.ndarray, np.ndarray]:
         """The same, as compiled code takes it."""

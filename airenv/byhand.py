@@ -216,7 +216,7 @@ class Game:
         return int(kernels.suggest_one(self.board, state, 0))
 
     def value(self, state: np.ndarray) -> np.ndarray:
-        """The rule-of-thumb player's estimate of each seat's chance to win."""
+        """The rule of thumb's estimate of each seat's chance to win, all hands open. Privileged, of a true state."""
         state = self._own(state)
         out = np.zeros(self.players, np.float64)
         kernels.value_one(self.board, state, 0, out)

@@ -25,7 +25,7 @@ def analyse(console: Console, file: Path, move: int, line: str, lines: int, seed
     """Search the position before a move and tell what was found, from what the player to move knows."""
     agent = make_agent(line)
     if not isinstance(agent, SearchAgent):
-        raise BadOption(f"{line} does not search: analyse with mcts, flat or pimc")
+        raise BadOption(f"{line} does not search: analyse with mcts, az, flat or pimc")
     replay = load_replay(file)
     game, _ = final_state(replay)
     last = len(replay.actions) - replay.finished

@@ -101,7 +101,9 @@ def agents(
         agent = AGENTS[one_of("agent", name, AGENTS)]
         table = Table("parameter", "allowed", "default", "what it does", title=agent.__doc__.strip().splitlines()[0])
         for key, parameter in agent.parameters.items():
-            default = "" if parameter.default is None else f"{parameter.default:,}"
+            default = (
+                f"{parameter.default:,}" if isinstance(parameter.default, int | float) else parameter.default or ""
+            )
             table.add_row(key, parameter.allowed, default, parameter.says)
     console().print(table)
 
@@ -212,7 +214,7 @@ def analyse(
     file: Annotated[Path, typer.Argument(help="A replay, as `play` and `watch` save them.", show_default=False)],
     move: Annotated[int, typer.Option(help="Search the position before this move (0 is the deal).", min=0)],
     agent: Annotated[
-        str, typer.Option(help="The agent line of a search: `mcts`, `flat` or `pimc`.")
+        str, typer.Option(help="The agent line of a search: `mcts`, `az`, `flat` or `pimc`.")
     ] = "mcts:sims=20000",
     lines: Annotated[int, typer.Option(help="For how many of the moves the main line is told.", min=0)] = 3,
     seed: Annotated[int, typer.Option(help="Of the search's random numbers.", min=0)] = 0,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -23,9 +23,11 @@ def think(console: Console, agent: Any, label: str, work: Callable[[], Found]) -
         found = pool.submit(work)
         while True:
             try:
-                return found.result(timeout=LOOK)
-            except TimeoutError:
+                if wait([found], timeout=LOOK).done:
+                    return found.result()
                 seconds = time.perf_counter() - start
                 status.update(f"{label}: {agent.thought():,} simulations, {seconds:.1f} s (Ctrl-C: enough)")
             except KeyboardInterrupt:
+                if found.done():
+                    raise
                 agent.stop()

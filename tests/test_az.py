@@ -228,8 +228,6 @@ def test_a_line_names_a_checkpoint_and_its_limits(tmp_path):
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        ("az", "az needs a checkpoint"),
-        ("az:sims=5", "az needs a checkpoint"),
         ("az:nowhere/net", "no checkpoint"),
         ("az:nowhere/net,sims=0", "sims of az"),
         ("az:nowhere/net,threads=2", "parameter of az"),

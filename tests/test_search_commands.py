@@ -102,6 +102,8 @@ class Searching:
         self.stop = self.stopped.set
 
     def thought(self):
+        if not self.stopped.is_set():
+            _thread.interrupt_main()  # as Ctrl-C does, while the main thread waits
         return 7
 
     def work(self):
@@ -111,7 +113,6 @@ class Searching:
 
 def test_ctrl_c_makes_a_search_answer():
     agent = Searching()
-    threading.Timer(0.3, _thread.interrupt_main).start()
     assert think(Console(quiet=True), agent, "thinking", agent.work) == "the best so far"
 
 

@@ -109,7 +109,7 @@ def suggest(board, state):
 
 @_contract
 def value(board, state, out):
-    """Write each seat's estimated chance of winning, in [0, 1]."""
+    """Write each seat's estimated chance of winning, in [0, 1], all hands of this world open."""
 
 
 @_contract
