@@ -11,7 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from agents import guided
-from agents.forward import packed, widest
+from agents.forward import packed, workspace
 from agents.guided import ROW
 from agents.mcts import BUDGET, TREE, SearchAgent
 from agents.parameters import Parameter
@@ -50,8 +50,7 @@ class Rows:
             *(settings, self.rows, trees, nodes, np.zeros(count, game.dtype), paths, self.masks),
             *(np.zeros((count, actions)), np.zeros((count, actions)), self.noise, np.zeros(batch, np.int8)),
             np.zeros((batch, game.observation_size), np.float32),
-            np.zeros((2, widest(shapes)), np.float32),
-            np.zeros(widest(shapes) + 1, np.int64),
+            *workspace(shapes),
             np.zeros((batch, actions), np.float32),
             np.zeros(batch, np.float32),
         )

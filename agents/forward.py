@@ -21,49 +21,70 @@ def packed(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
     return numbers, shapes
 
 
-def widest(shapes: np.ndarray) -> int:
-    """How long the two rows of scratch of `forward_one` have to be."""
-    return int(shapes.max())
+def workspace(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The scratch paper of `forward_one`: two rows for what layers put out, and a list of inputs."""
+    widest = int(shapes.max())
+    return np.zeros((2, widest), np.float32), np.zeros(widest + 1, np.int64)
 
 
 @jit
-def forward_one(numbers, shapes, observation, hidden, logits):
-    """Write the logits of an observation; returns its value. `hidden` is two rows of scratch."""
+def forward_one(numbers, shapes, observation, work, logits):
+    """Write the logits of an observation; returns its value. `work` is a workspace."""
+    hidden, found = work
     inputs = observation
     place = 0
     trunk = shapes.shape[0] - 2
     for layer in range(trunk):
         outputs = hidden[layer % 2, : shapes[layer, 1]]
-        place = linear(numbers, place, inputs, outputs)
+        place = linear(numbers, place, inputs, outputs, found)
         for k in range(outputs.shape[0]):
             outputs[k] = max(outputs[k], np.float32(0.0))
         inputs = outputs
-    place = linear(numbers, place, inputs, logits)
+    place = linear(numbers, place, inputs, logits, found)
     value = hidden[trunk % 2, :1]
-    linear(numbers, place, inputs, value)
+    linear(numbers, place, inputs, value, found)
     return value[0]
 
 
 @jit
-def forward_rows(numbers, shapes, observations, hidden, logits, values):
+def forward_rows(numbers, shapes, observations, work, logits, values):
     """Logits and values of a batch, row by row: as fast as matrix products for networks that stay in the cache."""
     for row in range(observations.shape[0]):
-        values[row] = forward_one(numbers, shapes, observations[row], hidden, logits[row])
+        values[row] = forward_one(numbers, shapes, observations[row], work, logits[row])
 
 
 @jit
-def linear(numbers, place, inputs, outputs):
-    """One layer, from its place among the numbers on; returns the place of the next."""
+def linear(numbers, place, inputs, outputs, found):
+    """One layer, from its place among the numbers on; returns the place of the next.
+
+    Four inputs that are not zero at a time, so that the outputs are read and written a quarter as often. `found` is
+    scratch, as long as the inputs and one more.
+    """
     wide = outputs.shape[0]
     bias = place + inputs.shape[0] * wide
+    count = 0
+    for i in range(inputs.shape[0]):
+        found[count] = i
+        count += inputs[i] != 0.0
     for k in range(wide):
         outputs[k] = numbers[bias + k]
-    for i in range(inputs.shape[0]):
-        x = inputs[i]
-        if x != 0.0:
-            row = numbers[place + i * wide : place + (i + 1) * wide]
-            for k in range(wide):
-                outputs[k] += x * row[k]
+    fours = count - count % 4
+    for j in range(0, fours, 4):
+        # rows as slices: with sums of places as indices, the loop would not be vectorised
+        a, b, c, d = found[j], found[j + 1], found[j + 2], found[j + 3]
+        row_a = numbers[place + a * wide : place + (a + 1) * wide]
+        row_b = numbers[place + b * wide : place + (b + 1) * wide]
+        row_c = numbers[place + c * wide : place + (c + 1) * wide]
+        row_d = numbers[place + d * wide : place + (d + 1) * wide]
+        w, x, y, z = inputs[a], inputs[b], inputs[c], inputs[d]
+        for k in range(wide):
+            outputs[k] = (((outputs[k] + w * row_a[k]) + x * row_b[k]) + y * row_c[k]) + z * row_d[k]
+    for j in range(fours, count):
+        a = found[j]
+        row_a = numbers[place + a * wide : place + (a + 1) * wide]
+        w = inputs[a]
+        for k in range(wide):
+            outputs[k] += w * row_a[k]
     return bias + wide
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.forward import masked_softmax
+from agents.forward import linear, masked_softmax
 from agents.tree import (
     NONE,
     ROOT,
@@ -296,38 +296,6 @@ def answer(numbers, shapes, questions, observations, hidden, found, logits, valu
         else:
             policy = (shapes[trunk, 0] + 1) * shapes[trunk, 1]
             linear(numbers, place + policy, inputs, values[slot : slot + 1], found)
-
-
-@jit
-def linear(numbers, place, inputs, outputs, found):
-    """A layer, to the bit what `forward.linear` makes of it: four inputs that are not zero at a time, so that the
-    outputs are read and written a quarter as often. `found` is scratch, as long as the inputs and one more."""
-    wide = outputs.shape[0]
-    bias = place + inputs.shape[0] * wide
-    count = 0
-    for i in range(inputs.shape[0]):
-        found[count] = i
-        count += inputs[i] != 0.0
-    for k in range(wide):
-        outputs[k] = numbers[bias + k]
-    fours = count - count % 4
-    for j in range(0, fours, 4):
-        # rows as slices: with sums of places as indices, the loop would not be vectorised
-        a, b, c, d = found[j], found[j + 1], found[j + 2], found[j + 3]
-        row_a = numbers[place + a * wide : place + (a + 1) * wide]
-        row_b = numbers[place + b * wide : place + (b + 1) * wide]
-        row_c = numbers[place + c * wide : place + (c + 1) * wide]
-        row_d = numbers[place + d * wide : place + (d + 1) * wide]
-        w, x, y, z = inputs[a], inputs[b], inputs[c], inputs[d]
-        for k in range(wide):
-            outputs[k] = (((outputs[k] + w * row_a[k]) + x * row_b[k]) + y * row_c[k]) + z * row_d[k]
-    for j in range(fours, count):
-        a = found[j]
-        row_a = numbers[place + a * wide : place + (a + 1) * wide]
-        w = inputs[a]
-        for k in range(wide):
-            outputs[k] += w * row_a[k]
-    return bias + wide
 
 
 # -- before and after ------------------------------------------------------------------------------

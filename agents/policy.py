@@ -18,7 +18,7 @@ from agents.forward import (
     packed,
     sample,
     sample_rows,
-    widest,
+    workspace,
 )
 from agents.parameters import Parameter, read_parameters
 from agents.weights import BadCheckpoint, Weights
@@ -93,8 +93,7 @@ class PolicyAgent:
     def act(self, seat: Seat, rng: np.random.Generator) -> int:
         numbers, shapes = self._network.packed_for(seat.game)
         logits = np.empty(seat.game.num_actions, np.float32)
-        hidden = np.empty((2, widest(shapes)), np.float32)
-        forward_one(numbers, shapes, seat.observation, hidden, logits)
+        forward_one(numbers, shapes, seat.observation, workspace(shapes), logits)
         if self.pick == "best":
             return int(likeliest(logits, seat.action_mask))
         shares, words = np.empty(len(logits)), np.zeros(4, np.uint32)
@@ -111,7 +110,7 @@ class PolicyAgent:
         if not masks.any(axis=1).all():
             raise BadOption("a row of the masks has no legal action")
         logits, values = np.empty(masks.shape, np.float32), np.empty(len(masks), np.float32)
-        forward_rows(numbers, shapes, observations, np.empty((2, widest(shapes)), np.float32), logits, values)
+        forward_rows(numbers, shapes, observations, workspace(shapes), logits, values)
         if self.pick == "best":
             likeliest_rows(logits, masks, actions)
         else:

@@ -14,7 +14,7 @@ import numpy as np
 from gymnasium import spaces
 from stable_baselines3.common.vec_env import VecEnv
 
-from agents.forward import forward_rows, packed, sample_rows, widest
+from agents.forward import forward_rows, packed, sample_rows, workspace
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import AirenvError, BadOption
@@ -173,9 +173,7 @@ class SelfPlayGames(VecEnv):
         numbers, shapes = self._packed.setdefault(member, packed(self.pool.members[member]))
         masks = self.masks[rows]
         logits, values = np.empty(masks.shape, np.float32), np.empty(len(rows), np.float32)
-        forward_rows(
-            numbers, shapes, self.observations[rows], np.empty((2, widest(shapes)), np.float32), logits, values
-        )
+        forward_rows(numbers, shapes, self.observations[rows], workspace(shapes), logits, values)
         words, chosen = np.zeros(4, np.uint32), np.empty(len(rows), np.int64)
         seed_generator(words, int(self.rng.integers(2**63)))
         sample_rows(words, logits, masks, np.empty(masks.shape[1]), chosen)

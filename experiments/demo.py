@@ -32,7 +32,7 @@ from experiments.bench import random_play, rate
 
 OTHERS = ("mcts:sims=100", "greedy", "random")
 BOOTSTRAP = 2000
-BOT = PpoSettings(games=256, steps=64, batch=1024, learning_rate=1e-3, entropy=0.015, last_entropy=0.002, onlookers=0.0)
+BOT = PpoSettings(games=192, batch=512, learning_rate=1e-3, entropy=0.01, last_entropy=0.002, onlookers=0.0)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import airenv
 from agents import expert, make_agent
 from agents.az import AzAgent, guided_search
 from agents.checkpoints import save_checkpoint
-from agents.forward import forward_one, packed, widest
+from agents.forward import forward_one, packed, workspace
 from agents.guided import ASK_PRIOR, ASK_VALUES, answer
 from agents.mcts import SearchAgent
 from agents.search import RANGES
@@ -159,12 +159,12 @@ def test_the_batched_network_answers_as_the_network_does():
     seen = np.stack([game.observe(state, seat) for state in running(game, 5) for seat in range(game.players)])
     numbers, shapes = packed(weights)
     asked = np.array([ASK_PRIOR, ASK_VALUES] * len(seen), np.int8)[: len(seen)]
-    hidden, found = np.zeros((2, widest(shapes)), np.float32), np.zeros(widest(shapes) + 1, np.int64)
+    work = workspace(shapes)
     logits, values = np.zeros((len(seen), game.num_actions), np.float32), np.zeros(len(seen), np.float32)
-    answer(numbers, shapes, asked, seen, hidden, found, logits, values)
+    answer(numbers, shapes, asked, seen, *work, logits, values)
     one = np.zeros(game.num_actions, np.float32)
     for slot, observation in enumerate(seen):
-        value = forward_one(numbers, shapes, observation, hidden, one)
+        value = forward_one(numbers, shapes, observation, work, one)
         assert (logits[slot] == one).all() if asked[slot] == ASK_PRIOR else values[slot] == value
 
 
