@@ -16,7 +16,7 @@ from experiments.configs import as_yaml, load_config
 from experiments.matches import Score, report
 from experiments.train import TrainConfig, open_games
 
-AGAINST = ("random", "greedy", "mcts:sims=100", "mcts:sims=1000")
+AGAINST = ("random", "greedy", "mcts:sims=100")
 LARGEST = 2_000_000  # bytes
 
 
