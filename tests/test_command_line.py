@@ -314,7 +314,7 @@ def test_bench_prints_every_figure(tmp_path):
     wanted = {"random_play", "random_play_all", "games", "games_all", "python_loop", "aec", "batch", "clones"}
     assert wanted | {"observations", "search", "search_all"} == set(found["figures"][str(players)])
     assert all(value > 0 for value in found["figures"][str(players)].values())
-    assert set(found["start_up"]) == {"import", "warm_first_step", "cold_compile"}
+    assert set(found["start_up"]) == {"import", "warm_first_step", "cold_compile", "cold_compile_of_search"}
     assert len(found["signature"][str(players)]) == 12
 
 

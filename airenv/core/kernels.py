@@ -156,11 +156,7 @@ BLOCK = 32
 
 @jit
 def random_action(rng, mask, legal):
-    """One of the `legal` actions set in a mask, uniformly.
-
-    Which one it is cannot be foretold, so a branch on every action would be guessed wrong: whole blocks
-    are skipped by their sums, and within a block the actions before the chosen one are counted.
-    """
+    """One of the `legal` actions set in a mask, uniformly: whole blocks are skipped by their sums, then one by one."""
     skip = below(rng, legal)
     first = 0
     while first + BLOCK < mask.shape[0]:
@@ -171,18 +167,11 @@ def random_action(rng, mask, legal):
             break
         skip -= inside
         first += BLOCK
-    return first + nth_set(mask[first : first + BLOCK], skip)
-
-
-@jit
-def nth_set(block, skip):
-    """The place of the action before which `skip` others are set."""
-    place = 0
-    passed = 0
-    for action in range(block.shape[0]):
-        passed += block[action]
-        place += passed <= skip
-    return place
+    action = first - 1
+    while skip >= 0:
+        action += 1
+        skip -= mask[action]
+    return action
 
 
 @jit

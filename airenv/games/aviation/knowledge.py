@@ -68,11 +68,10 @@ def saw_nothing_fits(state, seat):
 def saw_played(state, seat, card):
     """A card left a hand in the open: it may have been the known one."""
     fits = card == state["pile"][seat] + 1
-    for observer in range(SEATS):
-        if state["known"][seat, card, observer] > 0:
-            state["known"][seat, card, observer] -= 1
-        elif fits and state["may_fit"][seat, observer] > 0:
-            state["may_fit"][seat, observer] -= 1
+    for observer in range(SEATS):  # no branches: what is known is anybody's guess
+        known = np.int8(state["known"][seat, card, observer] > 0)
+        state["known"][seat, card, observer] -= known
+        state["may_fit"][seat, observer] -= np.int8(fits) & (1 - known) & np.int8(state["may_fit"][seat, observer] > 0)
 
 
 @jit

@@ -21,6 +21,7 @@ from airenv.games.aviation.knowledge import (
 )
 from airenv.games.aviation.laws import check as check
 from airenv.games.aviation.layout import (
+    ACTIONS,
     CITIES,
     DELAY,
     DELAY_FIRST,
@@ -96,7 +97,8 @@ def clear(state):
 
 @jit
 def legal_mask(board, state, out):
-    out[:] = 0
+    for action in range(ACTIONS):  # a constant: a few stores in a row, where out[:] would be a call
+        out[action] = 0
     if state["over"] != RUNNING:
         return 0
     phase = state["phase"]
