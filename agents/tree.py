@@ -19,7 +19,7 @@ import numpy as np
 from agents.forward import likeliest
 from airenv.core.engine import RUNNING, determinize, legal_mask, scores, secret_choice, step, suggest, value
 from airenv.core.jit import jit
-from airenv.core.kernels import WIN, playout, random_action, rewards_of
+from airenv.core.kernels import WIN, random_action, rewards_of, rollout
 from airenv.core.random import next_word
 from airenv.core.scratch import scratch
 
@@ -308,7 +308,7 @@ def back_up(nodes, path, length, utility):
 def play_on(board, world, settings, rng, mask):
     """Play to the end or to the cut-off; returns the decisions made."""
     if settings["rollout"] == RANDOM:
-        return playout(board, world, mask, rng)
+        return rollout(board, world, mask, rng)
     decisions = 0
     while world["over"] == RUNNING and decisions < settings["cutoff"]:
         if next_word(rng) < settings["random_words"]:

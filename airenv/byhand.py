@@ -180,6 +180,11 @@ class Game:
             return None
         return f"game {game}, step {step}: broken law: {self._law(law)}"
 
+    def check_random_choices(self, games: int, seed: int = 0) -> int | None:
+        """None if the game's own way to choose at random is that of its masks; else the first step where it is not."""
+        step = int(self._scratch_call(kernels.first_other_choice, positive("games", games), valid_seed(seed)))
+        return None if step < 0 else step
+
     def random_position(self, seed: int, plies: int) -> np.ndarray:
         """The position after so many random decisions (or the end, if it comes first)."""
         state = self._blank()

@@ -65,6 +65,14 @@ BREAKS = {
         "finds",
         2,
     ),
+    "random choices are not those of the mask": (
+        "rules.py",
+        "@jit\ndef shown(",
+        "@jit\ndef random_choice(board, state, rng, mask):\n    return KEEP\n\n\n@jit\ndef shown(",
+        "random_choices_are_those_of_the_mask",
+        "than by the mask",
+        2,
+    ),
     "an open choice is called secret": (
         "rules.py",
         "@jit\ndef shown(",

@@ -117,6 +117,14 @@ def secret_choice(board, state):
     """Whether those who choose next do not see the choice now to be made: a search may not let them answer it."""
 
 
+@_contract
+def random_choice(board, state, rng, mask):
+    """A uniformly random legal action: the one that `below(rng, legal)` others go before. `mask` is scratch.
+
+    A game need not have it. One that has makes random play faster: it need not write a mask to choose from it.
+    """
+
+
 def never(board, state):
     return False
 

@@ -10,12 +10,14 @@ from __future__ import annotations
 import numpy as np
 
 from airenv.core.engine import (
+    DEFAULTS,
     RUNNING,
     check,
     determinize,
     legal_mask,
     new_game,
     observe,
+    random_choice,
     scores,
     secret_choice,
     step,
@@ -175,12 +177,31 @@ def random_action(rng, mask, legal):
 
 
 @jit
+def choose_by_mask(board, state, rng, mask):
+    """What `random_choice` is for a game that has none of its own."""
+    return random_action(rng, mask, legal_mask(board, state, mask))
+
+
+DEFAULTS["random_choice"] = choose_by_mask
+
+
+@jit
 def playout(board, state, mask, rng):
-    """Play at random to the end; returns the decisions made."""
+    """Play at random to the end, with every mask; returns the decisions made."""
     decisions = 0
     while state["over"] == RUNNING:
         legal = legal_mask(board, state, mask)
         step(board, state, random_action(rng, mask, legal))
+        decisions += 1
+    return decisions
+
+
+@jit
+def rollout(board, state, mask, rng):
+    """The same game, by the game's own way to choose; returns the decisions made."""
+    decisions = 0
+    while state["over"] == RUNNING:
+        step(board, state, random_choice(board, state, rng, mask))
         decisions += 1
     return decisions
 
@@ -194,6 +215,23 @@ def random_playouts(boards, states, i, games, seed, mask, rng):
         seed_generator(rng, derive_seed(seed, 1, game, rng))
         decisions += playout(boards[0], states[i], mask, rng)
     return decisions
+
+
+@jit
+def first_other_choice(boards, states, i, games, seed, mask, rng):
+    """Random games in which both ways to choose are asked; the number of the first step at which they differ, or -1."""
+    twin = np.zeros(4, np.uint32)
+    for game in range(games):
+        new_game(boards[0], states[i], derive_seed(seed, 0, game, rng))
+        seed_generator(rng, derive_seed(seed, 1, game, rng))
+        while states[i]["over"] == RUNNING:
+            twin[:] = rng
+            action = random_choice(boards[0], states[i], twin, mask)
+            other = choose_by_mask(boards[0], states[i], rng, mask)
+            if action != other or twin[3] != rng[3]:
+                return states[i]["steps"]
+            step(boards[0], states[i], other)
+    return -1
 
 
 @jit

@@ -62,6 +62,13 @@ def actions_have_names(name: str, players: int) -> None:
 
 
 @law("rules")
+def random_choices_are_those_of_the_mask(name: str, players: int) -> None:
+    """A game's own way to choose at random, if it has one, makes the choice a mask and the same number make."""
+    step = airenv.game(name, players=players).check_random_choices(300)
+    assert step is None, f"step {step}: another action, or other random numbers, than by the mask"
+
+
+@law("rules")
 def rewards_are_as_documented(name: str, players: int) -> None:
     """Rank rewards sum to zero in [-1, 1], wins to one, margins are lead over the best other."""
     games = {mode: airenv.game(name, players=players, reward=mode) for mode in ("rank", "win", "score", "margin")}
