@@ -31,6 +31,7 @@ from experiments.matches import cores
 
 REPEATS = 3
 BATCH = 4096
+SIMULATIONS = 10_000  # of a tree, when searching is measured
 SIGNATURE_GAMES = 30
 
 
@@ -132,7 +133,7 @@ def observations(game: Game) -> Callable[[], int]:
     return look
 
 
-def search(game: Game, threads: int = 1, sims: int = 2000) -> Callable[[], int]:
+def search(game: Game, threads: int = 1, sims: int = SIMULATIONS) -> Callable[[], int]:
     """A search from the deal with fresh worlds and full random rollouts, no rule of thumb. Counts decisions."""
     settings = Settings(rollout="random", prior=0.0, trees=threads)
     seeds = itertools.count()
@@ -147,7 +148,7 @@ def search(game: Game, threads: int = 1, sims: int = 2000) -> Callable[[], int]:
 
 def search_on_all_cores(game: Game) -> Callable[[], int]:
     """The same with a tree for each core, each in its thread."""
-    return search(game, threads=cores(), sims=8000)
+    return search(game, threads=cores())
 
 
 FIGURES: dict[str, tuple[str, Callable[[Game], Callable[[], int]]]] = {

@@ -13,7 +13,7 @@ import pyspiel
 
 ROLLOUT_GAMES = ("hearts", "spades", "euchre")
 SEARCH_GAMES = ("hearts", "oh_hell")
-SIMULATIONS_PER_CALL = 1000
+SIMULATIONS_PER_CALL = 10_000  # as many as airenv's search makes in a decision when it is measured
 DEALS = 64
 # Long enough that the call from Python costs next to nothing, short enough to keep time well.
 ROLLOUTS_PER_CALL = 200
