@@ -171,7 +171,8 @@ def page(results: list[Result], rounds: list[dict[str, Any]], packages: dict[str
 NOTES = """What is compared:
 
 - Search: decisions of 10,000 simulations on both sides, a world drawn and a full random rollout for every simulation,
-  decisions in the tree and beyond it counted alike; `hearts_mcts_of_the_true_state` is OpenSpiel's search that sees the hidden cards.
+  decisions in the tree and beyond it counted alike; `hearts_mcts_of_the_true_state` is OpenSpiel's search that sees
+  the hidden cards.
 - Learning: collecting and updating, the same network and epochs; the stock route is MaskablePPO over eight AEC
   environments in a DummyVecEnv, with SB3's minibatches and with ours.
 - Rollouts: OpenSpiel's are timed through MCTSBot with a RandomRolloutEvaluator, without the dealing; airenv's include
