@@ -181,7 +181,7 @@ def test_either_a_file_or_a_run(file):
         train.start(Console(quiet=True), None, ["seed=1"], file)
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "configs" / "ppo").glob("*.yaml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted((ROOT / "configs").glob("*/*.yaml")), ids=lambda path: path.stem)
 def test_every_configuration_there_is_can_be_read(path):
     config = load_config(train.TrainConfig, path)
     assert config.game == path.stem and train.open_games(config)
