@@ -141,7 +141,7 @@ def random_choice(board, state, rng, mask):
     left = 0
     while skip >= 0:
         left += 1
-        skip -= can_be_delayed(state, (state["player"] + left) % board["players"])
+        skip -= can_be_delayed(state, to_the_left(board, state["player"], left))
     return DELAY_FIRST + left - 1
 
 
@@ -165,7 +165,7 @@ def mask_victims(board, state, out):
     """Opponents whose pile is started and not delayed yet (AV-05)."""
     legal = 0
     for left in range(1, board["players"]):
-        if can_be_delayed(state, (state["player"] + left) % board["players"]):
+        if can_be_delayed(state, to_the_left(board, state["player"], left)):
             out[DELAY_FIRST + left - 1] = 1
             legal += 1
     return legal
@@ -196,7 +196,6 @@ def step(board, state, action):
 @jit
 def begin_turn(board, state, seat):
     """Give the turn to a seat, past those who lose theirs to a parachute."""
-    players = board["players"]
     while True:
         if state["turns"] >= board["max_turns"]:
             state["over"] = TRUNCATED
@@ -208,14 +207,21 @@ def begin_turn(board, state, seat):
             break
         state["parachute"][seat] = 0
         discard_blue(state, PARACHUTE)
-        seat = (seat + 1) % players
+        seat = to_the_left(board, seat, 1)
     state["player"] = seat
     state["phase"] = DRAWING
 
 
 @jit
+def to_the_left(board, seat, places):
+    """The seat so many places to the left of another. A remainder would be a division, and turns are many."""
+    other = np.int64(seat) + places
+    return other if other < board["players"] else other - board["players"]
+
+
+@jit
 def end_turn(board, state):
-    begin_turn(board, state, (state["on_turn"] + 1) % board["players"])
+    begin_turn(board, state, to_the_left(board, state["on_turn"], 1))
 
 
 @jit
@@ -317,7 +323,7 @@ def discard_blue(state, card):
 def draw_delay(board, state):
     """A delay must be laid if it can be; otherwise it is discarded."""
     for left in range(1, board["players"]):
-        if can_be_delayed(state, (state["on_turn"] + left) % board["players"]):
+        if can_be_delayed(state, to_the_left(board, state["on_turn"], left)):
             state["phase"] = DELAYING
             return
     discard_blue(state, DELAY)
@@ -326,7 +332,7 @@ def draw_delay(board, state):
 
 @jit
 def lay_delay(board, state, left):
-    state["delayed"][(state["player"] + left) % board["players"]] = 1
+    state["delayed"][to_the_left(board, state["player"], left)] = 1
     end_turn(board, state)
 
 
@@ -358,7 +364,7 @@ def secret_choice(board, state):
 def choose_to_pass(board, state, card):
     """One player's secret choice; after the last one all cards move at once."""
     state["passing"][state["player"]] = card
-    state["player"] = (state["player"] + 1) % board["players"]
+    state["player"] = to_the_left(board, state["player"], 1)
     if state["player"] == state["on_turn"]:
         transfer(board, state)
         end_turn(board, state)
