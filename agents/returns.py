@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.jit import jit
 from airenv.core.scratch import scratch
-
-SEATS = 5
 
 
 @jit

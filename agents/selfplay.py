@@ -17,11 +17,11 @@ from stable_baselines3.common.vec_env import VecEnv
 from agents.forward import forward_rows, packed, sample_rows, workspace
 from agents.weights import Weights
 from airenv.byhand import Game
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.errors import AirenvError, BadOption
 from airenv.core.random import seed_generator
 from airenv.vector import VectorGames, game_seed
 
-SEATS = 5
 LEARNER = -1  # who plays a seat: the learner, or a number in the pool
 
 

@@ -17,13 +17,13 @@ import math
 import numpy as np
 
 from agents.forward import likeliest
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.engine import RUNNING, determinize, legal_mask, scores, secret_choice, step, suggest, value
 from airenv.core.jit import jit
 from airenv.core.kernels import WIN, random_action, rewards_of, rollout
 from airenv.core.random import next_word
 from airenv.core.scratch import scratch
 
-SEATS = 5  # the most players a game of airenv has
 EDGES = 2 * SEATS  # kinds of edges an action can have
 ROOT = 0
 NONE = -1

@@ -185,6 +185,11 @@ class Game:
         step = int(self._scratch_call(kernels.first_other_choice, positive("games", games), valid_seed(seed)))
         return None if step < 0 else step
 
+    def check_forgetting(self, games: int, seed: int = 0) -> int | None:
+        """None if a game that forgets who knows what goes on as it would have; else the first step that differs."""
+        step = int(self._scratch_call(kernels.first_change_by_forgetting, positive("games", games), valid_seed(seed)))
+        return None if step < 0 else step
+
     def random_position(self, seed: int, plies: int) -> np.ndarray:
         """The position after so many random decisions (or the end, if it comes first)."""
         state = self._blank()

@@ -73,6 +73,14 @@ BREAKS = {
         "than by the mask",
         2,
     ),
+    "forgetting ends the game": (
+        "rules.py",
+        "@jit\ndef shown(",
+        '@jit\ndef forget(board, state):\n    state["player"] = NOBODY\n\n\n@jit\ndef shown(',
+        "forgetting_changes_no_game",
+        "after forgetting",
+        2,
+    ),
     "an open choice is called secret": (
         "rules.py",
         "@jit\ndef shown(",

@@ -18,6 +18,7 @@ from numba.np.numpy_support import as_dtype
 from airenv.core.jit import JIT_ON
 
 RUNNING, ENDED, TRUNCATED = 0, 1, 2  # state["over"]
+MOST_SEATS = 5  # players at a table
 NOBODY = -1  # state["player"] of a finished game
 
 # Fields every STATE has, by which generic code knows whose turn it is and whether the game is over.
@@ -125,8 +126,21 @@ def random_choice(board, state, rng, mask):
     """
 
 
+@_contract
+def forget(board, state):
+    """Nobody will be asked any more what they know: from here on the game is only played to its end and scored.
+
+    A game need not have it. One that keeps up what seats know, beside what is on the table, plays on faster without.
+    """
+
+
 def never(board, state):
     return False
 
 
+def keep_on(board, state):
+    pass
+
+
 DEFAULTS["secret_choice"] = never
+DEFAULTS["forget"] = keep_on

@@ -11,9 +11,11 @@ import numpy as np
 
 from airenv.core.engine import (
     DEFAULTS,
+    MOST_SEATS,
     RUNNING,
     check,
     determinize,
+    forget,
     legal_mask,
     new_game,
     observe,
@@ -154,6 +156,7 @@ def rewards_one(boards, states, i, mode, points, out):
 # -- random play -----------------------------------------------------------------------------------
 
 BLOCK = 32
+FORGETTING = 20  # one decision in so many makes a copy forget, where that is tried
 
 
 @jit
@@ -198,7 +201,8 @@ def playout(board, state, mask, rng):
 
 @jit
 def rollout(board, state, mask, rng):
-    """The same game, by the game's own way to choose; returns the decisions made."""
+    """The same game, by the game's own way to choose and without a look at who knows what."""
+    forget(board, state)
     decisions = 0
     while state["over"] == RUNNING:
         step(board, state, random_choice(board, state, rng, mask))
@@ -232,6 +236,42 @@ def first_other_choice(boards, states, i, games, seed, mask, rng):
                 return states[i]["steps"]
             step(boards[0], states[i], other)
     return -1
+
+
+@jit
+def first_change_by_forgetting(boards, states, i, games, seed, mask, rng):
+    """Random games beside copies that forget on the way; the first step after which they are apart, or -1."""
+    twins, others = states[i : i + 1].copy(), mask.copy()
+    for game in range(games):
+        new_game(boards[0], states[i], derive_seed(seed, 0, game, rng))
+        twins[0] = states[i]
+        seed_generator(rng, derive_seed(seed, 1, game, rng))
+        while states[i]["over"] == RUNNING:
+            if below(rng, FORGETTING) == 0:
+                forget(boards[0], twins[0])
+            action = random_action(rng, mask, legal_mask(boards[0], states[i], mask))
+            step(boards[0], states[i], action)
+            step(boards[0], twins[0], action)
+            legal_mask(boards[0], states[i], mask)
+            legal_mask(boards[0], twins[0], others)
+            if not same_turn(states[i], twins[0]) or not np.array_equal(mask, others):
+                return states[i]["steps"]
+        if not same_scores(boards[0], states[i], twins[0]):
+            return states[i]["steps"]
+    return -1
+
+
+@jit
+def same_turn(state, other):
+    return state["player"] == other["player"] and state["over"] == other["over"] and state["steps"] == other["steps"]
+
+
+@jit
+def same_scores(board, state, other):
+    points, others = scratch(MOST_SEATS, np.float64), scratch(MOST_SEATS, np.float64)
+    scores(board, state, points)
+    scores(board, other, others)
+    return np.array_equal(points, others)
 
 
 @jit

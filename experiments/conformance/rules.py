@@ -69,6 +69,13 @@ def random_choices_are_those_of_the_mask(name: str, players: int) -> None:
 
 
 @law("rules")
+def forgetting_changes_no_game(name: str, players: int) -> None:
+    """A game that stops keeping up what seats know, as in rollouts, goes on and ends as it would have."""
+    step = airenv.game(name, players=players).check_forgetting(300)
+    assert step is None, f"step {step}: another turn, mask or score after forgetting"
+
+
+@law("rules")
 def rewards_are_as_documented(name: str, players: int) -> None:
     """Rank rewards sum to zero in [-1, 1], wins to one, margins are lead over the best other."""
     games = {mode: airenv.game(name, players=players, reward=mode) for mode in ("rank", "win", "score", "margin")}

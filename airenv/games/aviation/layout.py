@@ -72,7 +72,8 @@ STATE = np.dtype(
         ("may_fit", "i1", (SEATS, SEATS)),  # [holder, observer]: at most so many of the others fit the pile
         # [observer, city]: at most so many are in the red pile; the last row is what everybody knows
         ("pool", "i1", (SEATS + 1, KINDS)),
-        ("spare", "i1", 4),  # always zero; fills the record up to a multiple of four bytes
+        ("forgotten", "i1"),  # 1: a rollout, in which nobody is asked what they know; it is no longer kept up
+        ("spare", "i1", 3),  # always zero; fills the record up to a multiple of four bytes
     ],
     align=True,
 )

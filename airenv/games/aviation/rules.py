@@ -9,6 +9,7 @@ from airenv.core.engine import ENDED, NOBODY, RUNNING, TRUNCATED
 from airenv.core.jit import jit
 from airenv.core.random import below, seed_generator
 from airenv.games.aviation.knowledge import determinize as determinize
+from airenv.games.aviation.knowledge import forget as forget
 from airenv.games.aviation.knowledge import (
     know_nothing,
     saw_drawn,
