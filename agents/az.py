@@ -101,7 +101,7 @@ class AzAgent(SearchAgent):
 
     def weights_for(self, game: Game) -> Weights:
         """The network; an error if it is one for another game, or values another reward."""
-        checkpoint = self._network.checkpoint_for(game)
+        checkpoint = self._network.checkpoint_for(game.name)
         if checkpoint and checkpoint.manifest.reward != game.reward:
             learned = f"a checkpoint that learned to value the reward {checkpoint.manifest.reward}"
             raise BadCheckpoint(f"{learned} cannot guide a search for {game.reward}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from agents.weights import BadCheckpoint, Weights, layout_hash
 from airenv.byhand import Game
 from airenv.core.boards import problems
-from airenv.replay import write_text
+from airenv.core.files import write_bytes, write_text
 
 FORMAT = 1
 
@@ -91,21 +90,6 @@ def save_checkpoint(path: Path, weights: Weights, games: list[Game], training: d
     tensors, facts = paths_of(path)
     write_bytes(tensors, data)
     write_text(facts, manifest.model_dump_json(indent=2) + "\n")
-
-
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def load_checkpoint(path: str | Path) -> Checkpoint:

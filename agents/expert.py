@@ -17,11 +17,10 @@ import torch
 from pydantic import BaseModel, ConfigDict, Field
 
 from agents.az import EXPLORATION, Guidance, guided_search
-from agents.checkpoints import write_bytes
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
-from airenv.replay import write_text
+from airenv.core.files import write_bytes, write_text
 from airenv.vector import VectorGames, game_seed
 
 UNKNOWN = -1  # the game of a position whose rewards are known

@@ -14,7 +14,6 @@ from agents.forward import linear, masked_softmax
 from agents.tree import (
     NONE,
     ROOT,
-    SEATS,
     action_of,
     back_up,
     beginning,
@@ -26,6 +25,7 @@ from agents.tree import (
     judge,
     mover_of,
 )
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.engine import RUNNING, legal_mask, observe, secret_choice, step
 from airenv.core.jit import jit
 from airenv.core.kernels import RANK, WIN

@@ -7,7 +7,8 @@ from typing import Any
 from agents.az import AzAgent
 from agents.basic import GreedyAgent, RandomAgent
 from agents.mcts import FlatAgent, MctsAgent, PimcAgent
-from agents.policy import PolicyAgent
+from agents.policy import Network, PolicyAgent
+from agents.weights import BadCheckpoint
 from airenv.core.errors import BadOption, unknown
 from airenv.seat import Agent
 
@@ -43,3 +44,15 @@ def make_agent(line: str) -> Agent:
     """The agent a line names; a line that names none says what is allowed."""
     name, parameters = parse_line(line)
     return AGENTS[name](**parameters)
+
+
+def identity(line: str, game: str) -> str:
+    """What a line means for a game, to the last weight: a network is named by its hash, as its file may change."""
+    name, parameters = parse_line(line)
+    if not getattr(AGENTS[name], "takes_path", False):
+        return line
+    try:
+        checkpoint = Network(parameters.get("path", "")).checkpoint_for(game)
+    except BadCheckpoint:
+        return line  # whoever plays it will say why it cannot be played
+    return f"{line}#{checkpoint.manifest.sha256}" if checkpoint else line

@@ -50,13 +50,13 @@ class Network:
         self._checkpoint = loaded(path) if path else None
         self._packed: dict[str, tuple[np.ndarray, np.ndarray]] = {}
 
-    def checkpoint_for(self, game: Game) -> Checkpoint | None:
+    def checkpoint_for(self, name: str) -> Checkpoint | None:
         """Where the network of a game comes from, unless it was given as it is."""
-        return None if self._given is not None else self._checkpoint or shipped(game.name)
+        return None if self._given is not None else self._checkpoint or shipped(name)
 
     def weights_for(self, game: Game) -> Weights:
         """The network for a game; a BadCheckpoint if it is one for another."""
-        checkpoint = self.checkpoint_for(game)
+        checkpoint = self.checkpoint_for(game.name)
         return checkpoint.fit(game) if checkpoint else self._given  # type: ignore[return-value]
 
     def packed_for(self, game: Game) -> tuple[np.ndarray, np.ndarray]:

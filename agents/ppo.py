@@ -27,15 +27,15 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
-from agents.checkpoints import write_bytes
 from agents.forward import log_shares, sample_rows
 from agents.returns import seat_returns
-from agents.selfplay import SEATS, SelfPlayGames, check_masks
+from agents.selfplay import SelfPlayGames, check_masks
 from agents.weights import Weights
 from airenv.byhand import Game
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.errors import BadOption
+from airenv.core.files import write_bytes, write_text
 from airenv.core.random import seed_generator
-from airenv.replay import write_text
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 KEPT_BYTES = 2**30

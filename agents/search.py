@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from agents import tree as trees
-from agents.tree import NODE, NONE, PATH, ROOT, SEATS, SETTINGS, TREE, action_of, edge, mover_of
+from agents.tree import NODE, NONE, PATH, ROOT, SETTINGS, TREE, action_of, edge, mover_of
 from airenv.byhand import REWARDS
+from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.errors import BadOption
 from airenv.core.random import seed_generator
 from airenv.seat import Seat

@@ -58,6 +58,7 @@ class Game:
         self.dtype: np.dtype = self._layout.STATE
         self.players = int(self.options.players)
         self.num_actions: int = self._layout.ACTIONS
+        self.action_kinds: dict[str, range] = self._layout.ACTION_KINDS
         self.observation_size: int = self._layout.OBSERVATION
         self.laws: dict[int, str] = self._layout.LAWS
         self._mode = REWARDS[reward]
@@ -261,6 +262,11 @@ class Game:
 
     def action_name(self, action: int) -> str:
         return self._names[self.valid_action(action)]
+
+    def action_kind(self, action: int) -> str:
+        """What sort of action it is: draw, discard, fly ..."""
+        number = self.valid_action(action)
+        return next(kind for kind, actions in self.action_kinds.items() if number in actions)
 
     def parse_action(self, name: str) -> int:
         """The action of a name, of any case; the inverse of action_name."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -14,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from airenv.byhand import Game
 from airenv.core.boards import problems
 from airenv.core.errors import AirenvError, BadReplay
+from airenv.core.files import write_text
 from airenv.core.random import SEED_MAX, valid_seed
 
 FORMAT: Literal[1] = 1
@@ -55,21 +54,6 @@ def finish_replay(replay: Replay, game: Game, state: np.ndarray) -> Replay:
     replay.digest = game.digest(state)
     replay.finished = game.is_over(state)
     return replay
-
-
-def write_text(path: Path, text: str) -> None:
-    """Write a file whole or not at all: to a temporary name, synced, renamed."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}-{threading.get_ident()}")
-    try:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def save_replay(replay: Replay, path: Path) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import Progress
 
-from airenv.replay import write_text
+from airenv.core.files import write_text
 from benchmarks.peers import environment
 from experiments.bench import FIGURES
 

@@ -27,7 +27,8 @@ from agents.checkpoints import save_checkpoint
 from agents.match import play_game
 from agents.ppo import PpoSettings, PpoTrainer
 from airenv.byhand import Game
-from airenv.replay import save_replay, write_text
+from airenv.core.files import write_text
+from airenv.replay import save_replay
 from experiments.bench import random_play, rate
 
 OTHERS = ("mcts:sims=100", "greedy", "random")

@@ -13,7 +13,7 @@ import airenv
 from agents import make_agent
 from agents.match import play_game
 from airenv.byhand import Game
-from airenv.replay import write_text
+from airenv.core.files import write_text
 
 AGENT = "greedy:epsilon=0.15"
 SEED = 7

@@ -9,7 +9,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from airenv.core.errors import BadOption
-from airenv.replay import final_state, load_replay, write_text
+from airenv.core.files import write_text
+from airenv.replay import final_state, load_replay
 from experiments.terminal import move_and_tell
 
 

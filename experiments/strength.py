@@ -11,7 +11,7 @@ from rich.console import Console
 
 import airenv
 from airenv.core.errors import BadOption
-from airenv.replay import write_text
+from airenv.core.files import write_text
 from experiments.matches import Score, report
 
 PAIRS = (

@@ -29,7 +29,7 @@ from agents.ppo import PpoSettings, PpoTrainer
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
-from airenv.replay import write_text
+from airenv.core.files import write_text
 from experiments.configs import BadConfig, Config, as_yaml, load_config
 from experiments.matches import Score, play_match
 

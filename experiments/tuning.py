@@ -22,7 +22,7 @@ import airenv
 from agents.mcts import TUNED, MctsAgent
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
-from airenv.replay import write_text
+from airenv.core.files import write_text
 from airenv.seat import Seat
 from experiments.matches import Score, advance, interval, number_of_deals, play_match
 

@@ -8,10 +8,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from agents.checkpoints import load_checkpoint, paths_of, write_bytes
+from agents.checkpoints import load_checkpoint, paths_of
 from agents.policy import ZOO
 from airenv.core.errors import BadOption
-from airenv.replay import write_text
+from airenv.core.files import write_bytes, write_text
 from experiments.configs import as_yaml, load_config
 from experiments.matches import Score, report
 from experiments.train import TrainConfig, open_games

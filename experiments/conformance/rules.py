@@ -50,8 +50,10 @@ def seeds_matter(name: str, players: int) -> None:
 
 @law("rules")
 def actions_have_names(name: str, players: int) -> None:
-    """Every action has a name of its own, and the name finds it."""
+    """Every action has a name of its own, and the name finds it; it is of one kind."""
     game = airenv.game(name, players=players)
+    kinds = [action for actions in game.action_kinds.values() for action in actions]
+    assert sorted(kinds) == list(range(game.num_actions)), "the kinds of actions leave some out, or share some"
     names = [game.action_name(action) for action in range(game.num_actions)]
     assert len(set(names)) == game.num_actions
     assert [game.parse_action(text.upper()) for text in names] == list(range(game.num_actions))

@@ -29,6 +29,13 @@ DISCARD_FIRST = 2  # + city - 1
 PASS_FIRST = DISCARD_FIRST + CITIES  # + city - 1
 DELAY_FIRST = PASS_FIRST + CITIES  # + seats to the left - 1
 ACTIONS = DELAY_FIRST + SEATS - 1
+ACTION_KINDS = {
+    "draw from the pile": range(DRAW_PILE, DRAW_PILE + 1),
+    "draw a discard": range(DRAW_DISCARD, DRAW_DISCARD + 1),
+    "discard": range(DISCARD_FIRST, PASS_FIRST),
+    "pass": range(PASS_FIRST, DELAY_FIRST),
+    "delay": range(DELAY_FIRST, ACTIONS),
+}
 
 BOARD = np.dtype(
     [

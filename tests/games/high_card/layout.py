@@ -11,6 +11,7 @@ ROUNDS = 2
 
 KEEP, SWAP = 0, 1
 ACTIONS = 2
+ACTION_KINDS = {"keep": range(KEEP, KEEP + 1), "swap": range(SWAP, SWAP + 1)}
 
 BOARD = np.dtype([("players", "i4"), ("cards", "i4")], align=True)
 

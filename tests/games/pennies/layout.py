@@ -7,6 +7,7 @@ import numpy as np
 SEATS = 5
 HIDDEN, HEADS, TAILS = 0, 1, 2  # a seat's penny
 ACTIONS = 2  # heads, tails
+ACTION_KINDS = {"show": range(ACTIONS)}
 OBSERVATION = 1 + SEATS
 LAWS: dict[int, str] = {}
 

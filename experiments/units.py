@@ -1,0 +1,235 @@
+"""A game of a tournament as a piece of work: who sits where, which deal, what a decision may cost, and how it ended.
+
+The id of a unit is a hash of all that decides how the game goes. Seeds come from the deal, never from the worker, so
+a unit is played alike anywhere, twice if need be, and counted once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import signal
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+import airenv
+from agents import make_agent
+from agents.lines import identity, parse_line
+from agents.match import play_game
+from airenv.byhand import Game
+from airenv.core.errors import IllegalAction
+from airenv.seat import Agent, Clock, Seat
+
+CRASH, ILLEGAL, TIMEOUT = "crash", "illegal", "timeout"  # how an agent can lose a game by its own fault
+LONGEST_MESSAGE = 300
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a decision may cost, alike for all: a search obeys sims and ms; who takes longer than timeout has lost."""
+
+    sims: int | None = None
+    ms: float | None = None
+    timeout: float | None = 60.0  # seconds
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether nothing depends on how fast the machine is."""
+        return self.ms is None
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A game to be played."""
+
+    game: str
+    options: tuple[tuple[str, Any], ...]  # of the game: players, board, variants
+    agents: tuple[str, ...]  # the line of every seat
+    deal: int  # its seed
+    budget: Budget = Budget()
+
+    @property
+    def id(self) -> str:
+        rules = airenv.facts(self.game).rules
+        who = [identity(line, self.game) for line in self.agents]
+        limits = [self.budget.sims, self.budget.ms, self.budget.timeout]
+        what = json.dumps([self.game, rules, self.options, who, self.deal, limits], sort_keys=True, default=str)
+        return hashlib.sha256(what.encode()).hexdigest()[:24]
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the game must go alike whenever it is played."""
+        return self.budget.repeatable and not any("ms" in parse_line(line)[1] for line in self.agents)
+
+    def open(self) -> Game:
+        return open_table(self.game, self.options)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A game as it was played: what the results keep of it, lists by seat."""
+
+    unit: str
+    game: str
+    options: dict[str, Any]
+    agents: tuple[str, ...]
+    deal: int
+    scores: tuple[float, ...]
+    ranks: tuple[float, ...]  # 1 is best, ties share the mean of their places
+    errors: tuple[str, ...]  # "", or crash, illegal, timeout of the one who lost by it
+    message: str  # of that error
+    decisions: tuple[int, ...]
+    milliseconds: tuple[float, ...]
+    digest: str  # of the state it ended in
+    replay: str  # JSON
+    repeatable: bool = True
+
+    @property
+    def players(self) -> int:
+        return len(self.agents)
+
+
+@lru_cache(maxsize=64)
+def open_table(name: str, options: tuple[tuple[str, Any], ...]) -> Game:
+    """A game with its options; opened once a process."""
+    return airenv.game(name, **dict(options))
+
+
+@lru_cache(maxsize=64)
+def _agent(line: str) -> Agent:
+    return make_agent(line)
+
+
+def play_units(shared: None, units: Sequence[Unit]) -> list[Row]:
+    """A piece of work for an executor."""
+    return [play_unit(unit) for unit in units]
+
+
+def play_unit(unit: Unit) -> Row:
+    """Play a game; who crashes, makes an illegal move or runs out of time has lost it, and it ends there."""
+    game = unit.open()
+    judge = _Judge(game, unit.budget)
+    clock = Clock(unit.budget.ms, unit.budget.sims)
+    agents = [judge.seated(line, seat) for seat, line in enumerate(unit.agents)]
+    state, replay = play_game(game, agents, unit.deal, decide=judge.decide, clock=clock)
+    points = game.scores(state)
+    return Row(
+        unit=unit.id,
+        game=unit.game,
+        options=dict(unit.options),
+        agents=unit.agents,
+        deal=unit.deal,
+        scores=tuple(points.tolist()),
+        ranks=ranks_of(points, judge.loser),
+        errors=tuple(judge.fault if seat == judge.loser else "" for seat in range(game.players)),
+        message=judge.message,
+        decisions=tuple(judge.decisions),
+        milliseconds=tuple(round(ms, 3) for ms in judge.milliseconds),
+        digest=replay.digest,
+        replay=replay.model_dump_json(),
+        repeatable=unit.repeatable and judge.fault != TIMEOUT,
+    )
+
+
+def ranks_of(points: np.ndarray, loser: int | None = None) -> tuple[float, ...]:
+    """Places by score, shared by ties; who lost by a fault is last, and all others share the places before."""
+    if loser is not None:
+        points = np.array([0.0 if seat == loser else 1.0 for seat in range(len(points))])
+    better = (points[None, :] > points[:, None]).sum(1)
+    equal = (points[None, :] == points[:, None]).sum(1)
+    return tuple((1.0 + better + (equal - 1) / 2).tolist())
+
+
+class TimeIsUp(Exception):
+    """Raised within an agent that thinks for too long."""
+
+
+@dataclass
+class _Judge:
+    """Watches a game's decisions: counts them, times them, and notes whose fault ended it."""
+
+    game: Game
+    budget: Budget
+    loser: int | None = None
+    fault: str = ""
+    message: str = ""
+    decisions: list[int] = field(default_factory=list)
+    milliseconds: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.decisions = [0] * self.game.players
+        self.milliseconds = [0.0] * self.game.players
+
+    def seated(self, line: str, seat: int) -> Agent:
+        """The agent of a line; one that cannot even be made loses at its first decision."""
+        try:
+            return _agent(line)
+        except Exception as error:
+            return _Absent(line, error)
+
+    def decide(self, agent: Agent, seat: Seat, rng: np.random.Generator) -> int | None:
+        start = time.perf_counter()
+        try:
+            with alarm(self.budget.timeout):
+                action = self.game.as_integer(agent.act(seat, rng))
+        except TimeIsUp:
+            return self._lost(seat.index, TIMEOUT, self._late(agent))
+        except IllegalAction as error:
+            return self._lost(seat.index, ILLEGAL, str(error))
+        except Exception as error:  # whatever somebody's agent raises
+            return self._lost(seat.index, CRASH, f"{type(error).__name__}: {error}")
+        spent = time.perf_counter() - start
+        self.decisions[seat.index] += 1
+        self.milliseconds[seat.index] += 1000.0 * spent
+        if self.budget.timeout is not None and spent > self.budget.timeout:
+            return self._lost(seat.index, TIMEOUT, self._late(agent))
+        if action not in seat.legal_actions:
+            legal = ", ".join(map(str, seat.legal_actions))
+            return self._lost(seat.index, ILLEGAL, f"{agent.name} chose action {action}; legal: {legal}")
+        return action
+
+    def _late(self, agent: Agent) -> str:
+        return f"{agent.name} took longer than {self.budget.timeout:g} s for a decision"
+
+    def _lost(self, seat: int, fault: str, message: str) -> int | None:
+        """Note whose fault it was; no action comes of it."""
+        self.loser, self.fault, self.message = seat, fault, message[:LONGEST_MESSAGE]
+        return None
+
+
+class _Absent:
+    """In the place of an agent that cannot be made."""
+
+    def __init__(self, line: str, error: Exception) -> None:
+        self.name, self._error = line, error
+
+    def act(self, seat: Seat, rng: np.random.Generator) -> int:
+        raise self._error
+
+
+@contextlib.contextmanager
+def alarm(seconds: float | None) -> Iterator[None]:
+    """Interrupt what takes longer with TimeIsUp. Compiled code and threads beside the main one cannot be: there, who
+    took too long is told when they are done."""
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: Any) -> None:
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
