@@ -21,11 +21,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, Protocol, TypeVar, get_args
 
 from airenv.core.errors import AirenvError, BadOption
 
 Kind = Literal["inline", "processes", "ray"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 Task = TypeVar("Task")
 Found = TypeVar("Found")
 Work = Callable[[Any, Task], Found]

@@ -14,9 +14,11 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
@@ -26,8 +28,11 @@ from agents.search import Search, Settings
 from airenv.byhand import Game
 from airenv.core import kernels
 from airenv.core.errors import BadOption
+from airenv.core.files import write_text
 from airenv.seat import Seat
+from experiments.configs import Config, as_yaml, load_config
 from experiments.matches import cores
+from experiments.playing import versions
 
 REPEATS = 3
 BATCH = 4096
@@ -253,7 +258,7 @@ def signature(name: str, players: int) -> str:
 
 def report(
     console: Console, names: Sequence[str], players: int | None, seconds: float, signatures_only: bool, as_json: bool
-) -> None:
+) -> dict[str, Any]:
     """Measure games and print a table for each, or all of it as JSON."""
     found: dict[str, Any] = {}
     for name in names:
@@ -271,6 +276,7 @@ def report(
     else:
         for name, entry in found.items():
             console.print(as_table(name, entry))
+    return found
 
 
 def as_table(name: str, entry: dict[str, Any]) -> Table:
@@ -285,3 +291,30 @@ def as_table(name: str, entry: dict[str, Any]) -> Table:
             table.add_row(f"{key.replace('_', ' ')}, seconds", f"{value:.2f}", *[""] * (len(counts) - 1))
     table.add_row("behaviour signature", *entry["signature"].values())
     return table
+
+
+# -- from a YAML file ----------------------------------------------------------------------------------
+
+
+class BenchConfig(Config):
+    """A run of measuring."""
+
+    kind: Literal["bench"] = "bench"
+    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the run, and of its folder")
+    games: list[str] = Field(default=[], description="none: all there are")
+    players: int | None = Field(default=None, ge=1, description="one number of players; none: all")
+    seconds: float = Field(default=0.5, ge=0.01, description="how long each figure is measured")
+    out: str = Field(default="runs", description="the folder of runs")
+
+
+def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bool = False) -> None:
+    """Measure as a file says, and keep the figures with the configuration and the versions."""
+    config = load_config(BenchConfig, file, list(changes))
+    if dry_run:
+        console.print(as_yaml(config))
+        return
+    found = report(console, config.games or airenv.game_names(), config.players, config.seconds, False, False)
+    folder = Path(config.out) / config.name
+    write_text(folder / "config.yaml", as_yaml(config))
+    write_text(folder / "bench.json", json.dumps({"versions": versions(), "games": found}, indent=2) + "\n")
+    console.print(f"wrote {folder / 'bench.json'}", soft_wrap=True)

@@ -1,4 +1,4 @@
-"""The command line: `airenv games | agents | play | watch | replay | analyse | match | tune | check | bench`."""
+"""The command line: `airenv games | agents | play | watch | replay | analyse | match | tune | train | ...`."""
 
 from __future__ import annotations
 
@@ -33,6 +33,9 @@ BOARD = Annotated[str | None, typer.Option(help="A board the game ships, or a TO
 SET = Annotated[
     list[str] | None, typer.Option("--set", help="A further option of the game, as `key=value`; may be repeated.")
 ]
+FILE = Annotated[Path, typer.Argument(help="The run's YAML file.", show_default=False)]
+CHANGES = Annotated[list[str] | None, typer.Argument(help="Overrides, as `deals=200` or `budget.ms=50`.")]
+DRY_RUN = Annotated[bool, typer.Option("--dry-run", help="Print the resolved configuration and stop.")]
 SAVE = Annotated[Path | None, typer.Option(help="Where the replay goes; by default into `runs/`.")]
 
 
@@ -51,7 +54,12 @@ def read_value(text: str) -> Any:
 
 def open_game(name: str, players: int | None, board: str | None = None, settings: list[str] | None = None) -> Any:
     """A game with the options given on the command line."""
-    options: dict[str, Any] = {} if players is None else {"players": players}
+    return airenv.game(name, board=board, **game_options(settings), **({} if players is None else {"players": players}))
+
+
+def game_options(settings: list[str] | None) -> dict[str, Any]:
+    """The options of `--set key=value`."""
+    options: dict[str, Any] = {}
     for setting in settings or []:
         key, equals, value = setting.partition("=")
         if not equals:
@@ -59,7 +67,7 @@ def open_game(name: str, players: int | None, board: str | None = None, settings
         if key.strip() in ("name", "board"):
             raise BadOption(f"{key.strip()} has a place of its own on the command line: see --help")
         options[key.strip()] = read_value(value)
-    return airenv.game(name, board=board, **options)
+    return options
 
 
 def replay_path(chosen: Path | None, kind: str, name: str, seed: int) -> Path:
@@ -274,28 +282,125 @@ def check(
 
 
 @app.command()
+def tournament(
+    file: FILE,
+    changes: CHANGES = None,
+    sprt: Annotated[
+        tuple[str, str, float] | None,
+        typer.Option(
+            metavar="AGENT AGAINST GAIN",
+            help="Stop as soon as it is decided whether AGENT is better than AGAINST by GAIN "
+            "(of their comparisons, a half being even).",
+        ),
+    ] = None,
+    dry_run: DRY_RUN = False,
+) -> None:
+    """Let agents meet at any tables and rate them, as a YAML file says.
+
+    Every game is kept when it is played: after Ctrl-C, or a kill, the same command goes on. `deals=` may be raised
+    later; `executor=ray address=auto` plays on a cluster.
+
+    `airenv tournament configs/tournament/aviation.yaml deals=50`
+    """
+    from experiments import tournament as tournaments
+
+    asked = tournaments.question(*sprt) if sprt else []
+    if not tournaments.start(console(), file, [*(changes or []), *asked], dry_run):
+        raise typer.Exit(130)
+
+
+@app.command()
+def evaluate(file: FILE, changes: CHANGES = None, dry_run: DRY_RUN = False) -> None:
+    """Measure one agent against fields of others, as a YAML file says; killed, the same command goes on.
+
+    `airenv evaluate configs/evaluate/aviation.yaml agent=ppo:runs/aviation games=200`
+    """
+    from experiments import evaluate as evaluating
+
+    if not evaluating.start(console(), file, changes or [], dry_run):
+        raise typer.Exit(130)
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(help="The folder of a run of any kind.", show_default=False)],
+) -> None:
+    """Write a page about a run: ladder, pairs, seats, learning curves, lengths, actions, replays.
+
+    One HTML file that opens without a network, and the plots beside it as PNGs, in `RUN/report`.
+    """
+    from experiments import report as reporting
+
+    path = reporting.write_report(console(), run)
+    console().print(f"wrote {path}", soft_wrap=True)
+
+
+@app.command()
+def balance(
+    game: GAME,
+    players: ONLY_PLAYERS = None,
+    agents: Annotated[
+        list[str] | None,
+        typer.Option("--agent", "-a", help="An agent line that fills the table; may be repeated, weakest first."),
+    ] = None,
+    games: Annotated[int, typer.Option(help="Games for each agent and number of players.", min=2)] = 200,
+    seed: Annotated[int, typer.Option(help="The first deal.", min=0)] = 0,
+    board: BOARD = None,
+    settings: SET = None,
+    executor: Annotated[str, typer.Option(help="Where games are played: inline, processes or ray.")] = "processes",
+    workers: Annotated[int | None, typer.Option(help="By default as many as there are cores.", min=1)] = None,
+    out: Annotated[Path | None, typer.Option(help="Its folder; by default `runs/balance-GAME`.")] = None,
+) -> None:
+    """Tell what a designer asks of a game: length, seats, kinds of decisions, actions nobody uses, score spread.
+
+    `airenv balance aviation --players 4 -a random -a greedy --games 400`
+    """
+    from agents.executors import KINDS, make_executor
+    from experiments import balance as balancing
+
+    chosen = make_executor(one_of("executor", executor, KINDS), workers)  # type: ignore[arg-type]
+    options = {**game_options(settings), **({} if board is None else {"board": board})}
+    numbers = None if players is None else [players]
+    lines = agents or ["random", "greedy", "mcts:sims=100"]
+    try:
+        balancing.run(console(), game, numbers, options, lines, games, valid_seed(seed), chosen, out)
+    finally:
+        chosen.close()
+
+
+@app.command()
 def bench(
-    game: Annotated[str | None, typer.Argument(help="One game; by default all.", show_default=False)] = None,
+    game: Annotated[
+        str | None, typer.Argument(help="One game, or a YAML file; by default all games.", show_default=False)
+    ] = None,
+    changes: CHANGES = None,
     players: ONLY_PLAYERS = None,
     seconds: Annotated[float, typer.Option(help="How long each figure is measured.", min=0.01)] = 0.5,
     signature: Annotated[bool, typer.Option("--signature", help="Print the behaviour signatures alone.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+    dry_run: DRY_RUN = False,
 ) -> None:
     """Measure the speed of a game and print the signature of its behaviour.
 
-    The signature is a hash over a fixed set of games: it changes when the rules do, and only then.
+    The signature is a hash over a fixed set of games: it changes when the rules do, and only then. A YAML file, with
+    overrides, keeps the figures in a run's folder: `airenv bench configs/bench/aviation.yaml seconds=2`
     """
     from experiments import bench as measuring
 
+    if game is not None and Path(game).suffix in (".yaml", ".yml"):
+        measuring.start(console(), Path(game), changes or [], dry_run)
+        return
+    if changes or dry_run:
+        raise BadOption("overrides and --dry-run go with a YAML file: airenv bench FILE key=value")
     measuring.report(console(), [game] if game else airenv.game_names(), players, seconds, signature, as_json)
 
 
 @app.command()
 def train(
     file: Annotated[Path | None, typer.Argument(help="The run's YAML file.", show_default=False)] = None,
-    changes: Annotated[list[str] | None, typer.Argument(help="Overrides, as `ppo.games=512`.")] = None,
+    changes: CHANGES = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the run in this folder.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved configuration and stop.")] = False,
+    dry_run: DRY_RUN = False,
 ) -> None:
     """Learn by self-play, as a YAML file says.
 

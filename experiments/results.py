@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,7 @@ COLUMNS = (
     *("unit", "game", "players", "options", "agents", "seed", "scores", "ranks", "errors", "message"),
     *("decisions", "milliseconds", "digest", "replay", "repeatable"),
 )
+MOST_PLACES = 500  # in one question to the database
 LISTS = {"agents", "scores", "ranks", "errors", "decisions", "milliseconds"}
 
 
@@ -122,10 +124,13 @@ class Results:
         """How often a game that must repeat exactly did not."""
         return int(self._db.execute("SELECT count(*) FROM alarms").fetchone()[0])
 
-    def known(self, units: Collection[str]) -> set[str]:
+    def known(self, units: Iterable[str]) -> set[str]:
         """Those of some units that have been played."""
-        found = {unit for (unit,) in self._db.execute("SELECT unit FROM games")}
-        return found & set(units)
+        found: set[str] = set()
+        for part in batched(units, MOST_PLACES):
+            query = f"SELECT unit FROM games WHERE unit IN ({', '.join('?' * len(part))})"
+            found |= {unit for (unit,) in self._db.execute(query, part)}
+        return found
 
     def runs(self) -> list[str]:
         return [run for (run,) in self._db.execute("SELECT DISTINCT run FROM members ORDER BY run")]
@@ -136,6 +141,12 @@ class Results:
         query = f"SELECT {', '.join(COLUMNS)} FROM games {whose} ORDER BY unit"
         for values in self._db.execute(query, () if run is None else (run,)):
             yield _as_row(dict(zip(COLUMNS, values, strict=True)))
+
+
+def batched(items: Iterable[str], size: int) -> Iterator[tuple[str, ...]]:
+    supply = iter(items)
+    while part := tuple(islice(supply, size)):
+        yield part
 
 
 def _as_columns(row: Row) -> list[Any]:

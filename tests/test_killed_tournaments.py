@@ -1,0 +1,86 @@
+"""A tournament killed at any moment goes on: no game is lost, none is counted twice; two at once are safe."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import yaml
+
+import airenv
+from experiments.configs import load_config
+from experiments.results import Results
+from experiments.tournament import TournamentConfig, plan
+from experiments.units import play_unit
+
+NAME = airenv.game_names()[0]
+FEWEST = min(airenv.facts(NAME).players)
+KILLS = 20
+DEALS = 400
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "t.yaml"
+    values = {"name": "t", "agents": ["random", "greedy", "mcts:sims=30"], "deals": DEALS, "out": str(tmp_path)}
+    path.write_text(yaml.safe_dump({**values, "tables": [{"game": NAME, "players": [FEWEST]}], "workers": 1}))
+    return path
+
+
+def begin(file, *changes):
+    command = [sys.executable, "-m", "experiments.tournament", str(file), *changes]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+
+
+def rows_of(path, run="t"):
+    with Results(path) as results:
+        assert results.alarms() == 0
+        return list(results.rows(run))
+
+
+def check(file, rows):
+    """Every game of the plan is there once, and some played again here end in the same state."""
+    units = plan(load_config(TournamentConfig, file))
+    assert sorted(row.unit for row in rows) == sorted(unit.id for unit in units)
+    found = {row.unit: row for row in rows}
+    for unit in random.Random(1).sample(units, 12):
+        assert play_unit(unit).digest == found[unit.id].digest
+
+
+def test_killed_at_random_again_and_again_nothing_is_lost_or_counted_twice(file, tmp_path):
+    """The driver alone is killed: its workers must notice and end by themselves."""
+    numbers, seen = random.Random(2), []
+    for kill in range(KILLS):
+        running = begin(file, f"executor={'inline' if kill % 4 else 'processes'}")
+        time.sleep(numbers.uniform(1.2, 2.6))
+        os.kill(running.pid, signal.SIGKILL)
+        running.wait()
+        if (tmp_path / "t/results.sqlite").exists():
+            seen.append(len(rows_of(tmp_path / "t/results.sqlite")))
+    assert seen == sorted(seen), "rows were lost"
+    assert seen[-1] > 0, "nothing was ever played before a kill"
+    last = begin(file, "executor=inline")
+    assert last.wait(timeout=300) == 0
+    check(file, rows_of(tmp_path / "t/results.sqlite"))
+    time.sleep(3.0)
+    assert not leftovers(str(file)), "workers outlive their driver"
+
+
+def leftovers(text):
+    """Processes whose parent is gone and that still speak of a file."""
+    found = subprocess.run(["ps", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+    return [line for line in found.splitlines() if text in line]
+
+
+def test_two_runs_into_one_file_at_once_are_safe(file, tmp_path):
+    shared = f"results={tmp_path / 'all.sqlite'}"
+    two = [begin(file, "executor=inline", shared, "deals=60", f"name={name}") for name in ("one", "two")]
+    assert [process.wait(timeout=300) for process in two] == [0, 0]
+    for name in ("one", "two"):
+        rows = rows_of(tmp_path / "all.sqlite", name)
+        assert len(rows) == len({row.unit for row in rows}) == 60 * 3 * FEWEST
+    with Results(tmp_path / "all.sqlite") as results:
+        assert len(list(results.rows())) == 60 * 3 * FEWEST
