@@ -341,7 +341,7 @@ def balance(
     players: ONLY_PLAYERS = None,
     agents: Annotated[
         list[str] | None,
-        typer.Option("--agent", "-a", help="An agent line that fills the table; may be repeated, weakest first."),
+        typer.Option("--agent", "-a", help="An agent line that fills the table; may be repeated."),
     ] = None,
     games: Annotated[int, typer.Option(help="Games for each agent and number of players.", min=2)] = 200,
     seed: Annotated[int, typer.Option(help="The first deal.", min=0)] = 0,
@@ -361,9 +361,8 @@ def balance(
     chosen = make_executor(one_of("executor", executor, KINDS), workers)  # type: ignore[arg-type]
     options = {**game_options(settings), **({} if board is None else {"board": board})}
     numbers = None if players is None else [players]
-    lines = agents or ["random", "greedy", "mcts:sims=100"]
     try:
-        balancing.run(console(), game, numbers, options, lines, games, valid_seed(seed), chosen, out)
+        balancing.run(console(), game, numbers, options, agents or [], games, valid_seed(seed), chosen, out)
     finally:
         chosen.close()
 
