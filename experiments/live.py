@@ -11,10 +11,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Column, Table
 from rich.text import Text
 
+from experiments.populations import Across
 from experiments.ratings import Pair, Rating, SeatRow
 from experiments.units import Row
 
 REFRESH = 2.0  # seconds between two looks at the ladder, at the least
+FIRST_NOTE = "making ready: whatever has never been compiled here is compiled now"
 SHARE_OF_TIME = 0.1  # that looking may take, at the most
 
 
@@ -33,7 +35,9 @@ class LiveView:
         self._progress = Progress(*bars, TimeElapsedColumn(), TimeRemainingColumn(), console=console)
         self._bar = self._progress.add_task(f"{title}, games", total=total, completed=len(before), rate="")
         self._standings = standings
-        self._live = Live(self._progress, console=console, refresh_per_second=4, transient=True)
+        self._live = Live(
+            Group(self._progress, Text(FIRST_NOTE)), console=console, refresh_per_second=4, transient=True
+        )
         self._rows = list(before)
         self._table: RenderableType = Text("")
         self._played, self._start, self._next = 0, time.perf_counter(), 0.0
@@ -91,4 +95,13 @@ def seats_table(rows: Sequence[SeatRow]) -> Table:
     for r in rows:
         span = f"{r.low:.1%} - {r.high:.1%}"
         table.add_row(str(r.players), str(r.seat), f"{r.games:,}", f"{r.wins:.1%}", span, f"{r.fair:.1%}")
+    return table
+
+
+def across_table(found: Across) -> Table:
+    """What all tables say together: each votes on every two agents."""
+    table = Table("agent", "maximal lottery", "alpha-rank", title=f"over {len(found.games)} tables, each a voter")
+    order = sorted(range(len(found.agents)), key=lambda i: (-found.lottery[i], -found.alpha_rank[i]))
+    for i in order:
+        table.add_row(found.agents[i], f"{found.lottery[i]:.1%}", f"{found.alpha_rank[i]:.1%}")
     return table

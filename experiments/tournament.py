@@ -22,8 +22,9 @@ from airenv.core.errors import BadOption
 from airenv.core.files import write_text
 from experiments.configs import Config, as_yaml, load_config
 from experiments.designs import Design, Seatings, line_ups, seatings
-from experiments.live import ladder_table, pairs_table, seats_table
+from experiments.live import across_table, ladder_table, pairs_table, seats_table
 from experiments.playing import GamesConfig, play_through, say_goodbye
+from experiments.populations import across_games
 from experiments.ratings import Outcome, bootstrap, pairwise, rate, seat_table
 from experiments.sprt import Sprt
 from experiments.units import Row, Unit, open_table
@@ -108,6 +109,14 @@ def outcomes(rows: Iterable[Row]) -> list[Outcome]:
         )
         for row in rows
     ]
+
+
+def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """The games of every game with its options and number of players."""
+    found: dict[str, list[Row]] = {}
+    for row in rows:
+        found.setdefault(f"{row.game}:{json.dumps(row.options, sort_keys=True)}", []).append(row)
+    return found
 
 
 def deal_of(game: Row | Unit) -> str:
@@ -195,6 +204,9 @@ def tell(console: Console, config: TournamentConfig, rows: Sequence[Row]) -> Non
     console.print(ladder_table(f"{config.name}: {len(rows):,} games", ratings))
     console.print(pairs_table(pairwise(games, fits=fits), [rating.agent for rating in ratings]))
     console.print(seats_table(seat_table(games)))
+    found, _ = across_games({name: outcomes(of_table) for name, of_table in by_table(rows).items()})
+    if found:
+        console.print(across_table(found))
     write_text(config.folder / "ratings.json", json.dumps([vars(rating) for rating in ratings], indent=2) + "\n")
 
 

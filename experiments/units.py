@@ -102,11 +102,6 @@ def open_table(name: str, options: tuple[tuple[str, Any], ...]) -> Game:
     return airenv.game(name, **dict(options))
 
 
-@lru_cache(maxsize=64)
-def _agent(line: str) -> Agent:
-    return make_agent(line)
-
-
 def play_units(shared: None, units: Sequence[Unit]) -> list[Row]:
     """A piece of work for an executor."""
     return [play_unit(unit) for unit in units]
@@ -168,9 +163,9 @@ class _Judge:
         self.milliseconds = [0.0] * self.game.players
 
     def seated(self, line: str, seat: int) -> Agent:
-        """The agent of a line; one that cannot even be made loses at its first decision."""
+        """A new agent for every game, as one may remember; one that cannot be made loses at its first decision."""
         try:
-            return _agent(line)
+            return make_agent(line)
         except Exception as error:
             return _Absent(line, error)
 

@@ -224,7 +224,6 @@ def test_an_agent_that_fails_loses_that_game_and_is_told_of(monkeypatch, fault, 
 
     Agent.fault = fault
     monkeypatch.setitem(AGENTS, "faulty", Agent)
-    monkeypatch.setattr("experiments.units._agent", lambda line: AGENTS[line.split(":")[0]]())
     start = time.perf_counter()
     played = play_unit(unit("greedy", "faulty", timeout=0.2))
     assert time.perf_counter() - start < 4.0, "an agent that sleeps is woken"
@@ -359,7 +358,7 @@ def test_budgets_are_equal_for_all_that_search(monkeypatch):
             seen.append(seat.clock)
             return super().act(seat, rng)
 
-    monkeypatch.setattr("experiments.units._agent", lambda line: Listener())
+    monkeypatch.setattr("experiments.units.make_agent", lambda line: Listener())
     play_unit(unit("random", "greedy", sims=7, ms=3.0))
     assert {(clock.simulations, clock.milliseconds) for clock in seen} == {(7, 3.0)}
 
