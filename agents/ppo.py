@@ -30,9 +30,9 @@ from torch import nn
 
 from agents.executors import Executor, Inline
 from agents.returns import seat_returns
-from agents.rollouts import NOBODY, Rollout, Round, Shard, collect_shard, play
+from agents.rollouts import NOBODY, Rollout, Round, collect_shard, play
 from agents.selfplay import SelfPlayGames
-from agents.shards import shard_seed, shard_size
+from agents.shards import Shard, in_shard, part, shard_seed, shard_size
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.engine import MOST_SEATS as SEATS
@@ -162,8 +162,8 @@ class SeatBuffer(MaskableRolloutBuffer):
         if not self.generator_ready:
             self.table, self.generator_ready = self.rows(), True
         order = torch.from_numpy(self.order.permutation(len(self.table.returns)))
-        for part in order.split(batch_size or len(order)):
-            yield MaskableRolloutBufferSamples(*(column.index_select(0, part) for column in self.table))
+        for rows in order.split(batch_size or len(order)):
+            yield MaskableRolloutBufferSamples(*(column.index_select(0, rows) for column in self.table))
 
     order: np.random.Generator  # set by the trainer, and saved with it
 
@@ -379,8 +379,8 @@ class PpoTrainer:
         facts: dict[str, Any] = {"scores": self.pool.scores, "pool": len(self.pool.members)}
         for number, shard in enumerate(self.shards):
             kept, told = shard.snapshot()
-            arrays |= {_in_shard(number, key): array for key, array in kept.items()}
-            facts |= {_in_shard(number, key): fact for key, fact in told.items()}
+            arrays |= {in_shard(number, key): array for key, array in kept.items()}
+            facts |= {in_shard(number, key): fact for key, fact in told.items()}
         for number, member in enumerate(self.pool.members):
             arrays |= {f"pool{number}.{key}": array for key, array in member.arrays().items()}
         arrays |= {f"network.{key}": array for key, array in self.weights().arrays().items()}
@@ -397,15 +397,14 @@ class PpoTrainer:
 
         arrays = load((folder / "arrays.safetensors").read_bytes())
         facts = json.loads((folder / "facts.json").read_text())
-        self.pool.members = [Weights.from_arrays(_part(arrays, f"pool{number}.")) for number in range(facts["pool"])]
+        self.pool.members = [Weights.from_arrays(part(arrays, f"pool{number}.")) for number in range(facts["pool"])]
         self.pool.scores = facts["scores"]
         for number, shard in enumerate(self.shards):
-            shard.restore(_part(arrays, _in_shard(number, "")), _part(facts, _in_shard(number, "")))
-        self.set_weights(Weights.from_arrays(_part(arrays, "network.")))
+            shard.restore(part(arrays, in_shard(number, "")), part(facts, in_shard(number, "")))
+        self.set_weights(Weights.from_arrays(part(arrays, "network.")))
         optimizer = self.model.policy.optimizer
         state = {
-            n: {k: torch.from_numpy(v.copy()) for k, v in _part(arrays, f"adam{n}.").items()}
-            for n in facts["optimizer"]
+            n: {k: torch.from_numpy(v.copy()) for k, v in part(arrays, f"adam{n}.").items()} for n in facts["optimizer"]
         }
         for parts in state.values():
             parts["step"] = parts["step"][0]
@@ -416,12 +415,3 @@ class PpoTrainer:
             facts["updates"],
         )
         self.model.rollout_buffer.order.bit_generator.state = facts["order"]
-
-
-def _in_shard(number: int, key: str) -> str:
-    """What a shard's part of the state is called; that of the first as if it were alone."""
-    return f"shard{number}.{key}" if number else key
-
-
-def _part(whole: dict[str, Any], prefix: str) -> dict[str, Any]:
-    return {key.removeprefix(prefix): value for key, value in whole.items() if key.startswith(prefix)}

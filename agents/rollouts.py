@@ -14,6 +14,7 @@ import numpy as np
 
 from agents.forward import log_shares, sample_rows
 from agents.selfplay import Network, Pool, SelfPlayGames, check_masks, compiled
+from agents.shards import Shard
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.engine import MOST_SEATS as SEATS
@@ -131,15 +132,6 @@ class Round:
     pool_games: float
     pool: Pool
     learner: Weights
-
-
-@dataclass(frozen=True)
-class Shard:
-    """All there is to know of a shard's games: a snapshot of them."""
-
-    number: int
-    arrays: dict[str, np.ndarray]
-    facts: dict[str, Any]
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
 from airenv.core.errors import BadOption
 from airenv.vector import game_seed
 
@@ -19,3 +24,22 @@ def shard_size(games: int, shards: int) -> int:
 def shard_seed(seed: int, number: int) -> int:
     """The seed of a shard; the first has that of the run, so that a single one is the run that was not split."""
     return seed if number == 0 else game_seed(seed, number, SHARD_STREAM)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """All there is to know of a shard's games, as a task for a worker: a snapshot of them."""
+
+    number: int
+    arrays: dict[str, np.ndarray]
+    facts: dict[str, Any]
+
+
+def in_shard(number: int, key: str) -> str:
+    """What a shard's part of a saved state is called; that of the first as if it were alone."""
+    return f"shard{number}.{key}" if number else key
+
+
+def part(whole: dict[str, Any], prefix: str) -> dict[str, Any]:
+    """What is called by names that begin so, by the rest of their names."""
+    return {key.removeprefix(prefix): value for key, value in whole.items() if key.startswith(prefix)}
