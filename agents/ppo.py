@@ -306,9 +306,7 @@ class PpoTrainer:
         """One round; returns what there is to know of it."""
         model, before = self.model, dict(self.model.times)
         if self.rounds % self.settings.pool_every == 0:
-            places = self.pool.add(model.weights())
-            for shard in self.shards:
-                shard.renumber(places)
+            self.add_to_pool(model.weights())
         start, finished = time.perf_counter(), self._finished()
         if len(self.shards) == 1:
             model.collect(self.games)
@@ -333,13 +331,18 @@ class PpoTrainer:
             "environment_share": seconds["environment"] / (learned - start),
         }
 
+    def add_to_pool(self, weights: Weights) -> None:
+        """Keep a past self, which games of all shards may meet."""
+        places = self.pool.add(weights)
+        for shard in self.shards:
+            shard.renumber(places)
+
     def _finished(self) -> int:
         return sum(shard.finished for shard in self.shards)
 
     def _round(self, steps: int) -> Round:
         how = self.settings
-        each = self.games.num_envs
-        return Round(self.tables, each, steps, how.onlookers, how.pool_games, self.pool, self.weights())
+        return Round(self.tables, self.games.num_envs, steps, how.onlookers, how.pool_games, self.pool, self.weights())
 
     def _collect_shards(self) -> None:
         """Have all shards collected by the executor; whichever is done first, they are put together in their order."""
