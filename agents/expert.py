@@ -1,50 +1,41 @@
 """Expert iteration: games of self-play in which a guided search decides, and a network that learns what it found.
 
-All games go on in step, so that the searches of a decision are one batch. The network learns the search's visits as
-its policy and the reward each seat came to as its value; with the better network, the search is a better one.
+The network learns the search's visits as its policy and the reward each seat came to as its value; with the better
+network, the search is a better one.
 """
 
 from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from agents.az import EXPLORATION, Guidance, guided_search
+from agents.executors import Executor, Inline
+from agents.expertgames import Decided, ExpertGames, Searches, SearchSettings, play_shard
+from agents.shards import Shard, in_shard, part, shard_seed, shard_size
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
 from airenv.core.files import write_bytes, write_text
-from airenv.vector import VectorGames, game_seed
+from airenv.vector import VectorGames
 
 UNKNOWN = -1  # the game of a position whose rewards are known
 FORBIDDEN = -1e9  # the logit of an action that is not legal
 HEAD_GAINS = (0.01, 1.0)  # of policy and value: at first, all legal moves are about alike
 LARGEST_GRADIENT = 1.0
-TINY = 1e-9
 
 
-class ExpertSettings(BaseModel):
+class ExpertSettings(SearchSettings):
     """How expert iteration plays and learns."""
 
-    model_config = ConfigDict(extra="forbid")
-
-    games: int = Field(default=256, ge=1, description="games played side by side")
-    steps: int = Field(default=32, ge=1, description="decisions in each of them between two updates")
-    sims: int = Field(default=32, ge=2, description="simulations of the search at every decision")
-    exploration: float = Field(default=EXPLORATION, gt=0, description="c of the search")
-    noise: float = Field(default=0.25, ge=0, le=1, description="share of noise in the prior at the root")
-    noise_sum: float = Field(default=10.0, gt=0, description="the noise's concentration, shared out to the legal moves")
-    temperature: float = Field(default=1.0, gt=0, description="moves are drawn by visits to the power of 1 / this")
-    drawn: int = Field(default=60, ge=0, description="decisions of a game that are drawn; then it is the most visited")
-    kept: float = Field(default=1.0, gt=0, le=1, description="share of the decisions learned from; less in long games")
-    onlookers: float = Field(default=0.25, ge=0, le=1, description="values of seats not to act, for each decision kept")
     window: int = Field(default=150_000, ge=1, description="positions kept to learn from, games under way included")
     batch: int = Field(default=1024, ge=1, description="positions in a minibatch")
     reuse: float = Field(default=2.0, gt=0, description="how often a position is learned from, on average")
@@ -186,27 +177,34 @@ class ExpertIteration:
     """Learning by expert iteration in rounds: some decisions of all games by search, then updates of the network."""
 
     def __init__(
-        self, games: list[Game], settings: ExpertSettings, trunk: list[int], seed: int, start: Weights | None = None
+        self,
+        games: list[Game],
+        settings: ExpertSettings,
+        trunk: list[int],
+        seed: int,
+        start: Weights | None = None,
+        executor: Executor | None = None,
     ) -> None:
         torch.set_num_threads(1)  # two collapse when the machine is busy
-        if settings.games < len(games):
-            raise BadOption(f"{settings.games} games cannot be shared out among {len(games)} numbers of players")
-        self.settings, self.decisions, self.finished = settings, 0, 0
+        self.settings, self.games, self.executor = settings, games, executor or Inline()
+        self.decisions, self.finished = 0, 0
         self.owed = 0.0  # updates
-        self.chance, self.order = (np.random.default_rng([seed, stream]) for stream in (1, 2))
+        self.order = np.random.default_rng([seed, 2])
         weights = new_weights(games[0], trunk, np.random.default_rng([seed, 3]))
         if start is not None and [m.shape for m, _ in start.layers] != [m.shape for m, _ in weights.layers]:
             raise BadOption("the network to start from has another shape: set `trunk` as it is there")
         self.network = Network(weights if start is None else start, settings)
         self.window = Window(settings.window, games[0].observation_size, games[0].num_actions)
-        edges = np.linspace(0, settings.games, len(games) + 1).astype(int).tolist()
-        self.first = edges[:-1]  # the first slot of each table
-        counts = [b - a for a, b in pairwise(edges)]
-        self.tables = [
-            _table(game, count, game_seed(seed, number, 0))
-            for number, (game, count) in enumerate(zip(games, counts, strict=True))
+        self.shard_size = shard_size(settings.games, settings.shards)
+        self.shards = [
+            ExpertGames(games, self.shard_size, settings, shard_seed(seed, number)) for number in range(settings.shards)
         ]
-        self.seen = [table.reset(table.seed) for table in self.tables]
+        short = replace(self._searches(), settings=settings.model_copy(update={"steps": 1}))
+        self.executor.warm(partial(play_shard, short, Shard(0, *self.shards[0].snapshot())))
+
+    @property
+    def tables(self) -> list[VectorGames]:
+        return [table for shard in self.shards for table in shard.tables]
 
     def weights(self) -> Weights:
         return self.network.weights()
@@ -214,11 +212,7 @@ class ExpertIteration:
     def advance(self) -> dict[str, float]:
         """One round; returns what there is to know of it."""
         start, decisions = time.perf_counter(), self.decisions
-        weights = self.weights()
-        lengths: list[int] = []
-        for _ in range(self.settings.steps):
-            for number in range(len(self.tables)):
-                lengths += self._decide(number, weights)
+        lengths = self._play()
         played = time.perf_counter()
         told = self._learn()
         spent = time.perf_counter() - start
@@ -230,55 +224,28 @@ class ExpertIteration:
 
     # -- playing -----------------------------------------------------------------------------------
 
-    def _decide(self, number: int, weights: Weights) -> list[int]:
-        """A decision in every game of a table; returns the lengths of the games it ended."""
-        table, (seen, info) = self.tables[number], self.seen[number]
-        states, movers = table.states(), info["player"]
-        found = self._search(table.game, weights, states, seen["action_mask"])
-        decided = found.masks.sum(axis=1, keepdims=True) > 1
-        shares = np.where(decided, found.visits / found.visits.sum(axis=1, keepdims=True), 0.0)
-        slots = self.first[number] + np.arange(table.num_envs)
-        kept = np.flatnonzero(self.chance.random(table.num_envs) < self.settings.kept)
-        self.window.add(seen["observation"][kept], found.masks[kept], shares[kept], slots[kept], movers[kept])
-        self._watch(number, movers)
-        after, rewards, ended, cut, info = table.step(self._pick(found.visits, states["steps"]))
-        self.seen[number] = after, info
-        over = np.flatnonzero(ended | cut)
-        self.owed += self.window.reward(slots[over], rewards[over]) * self.settings.reuse / self.settings.batch
-        self.decisions += table.num_envs
-        return (states["steps"][over] + 1).tolist()
+    def _searches(self) -> Searches:
+        return Searches(self.games, self.shard_size, self.settings, self.weights())
 
-    def _search(self, game: Game, weights: Weights, states: np.ndarray, masks: np.ndarray) -> Guidance:
-        how = self.settings
-        seeds = self.chance.integers(2**62, size=len(states))
-        noise = self._noise(masks) if how.noise > 0 else None
-        return guided_search(game, weights, states, seeds, how.sims, how.exploration, noise, how.noise)
+    def _play(self) -> list[int]:
+        """A round of all shards, by the executor; returns the lengths of the games that ended."""
+        tasks = [Shard(number, *shard.snapshot()) for number, shard in enumerate(self.shards)]
+        found = {task.number: played for task, played in self.executor.results(play_shard, tasks, self._searches())}
+        lengths: list[int] = []
+        for number, shard in enumerate(self.shards):  # in their order, whichever was done first
+            shard.restore(found[number].arrays, found[number].facts)
+            for decided in found[number].decided:
+                self._keep(decided, number * self.shard_size)
+                lengths += decided.lengths
+        self.decisions += self.settings.steps * self.settings.games
+        return lengths
 
-    def _noise(self, masks: np.ndarray) -> np.ndarray:
-        """A Dirichlet's shares for the legal actions of every game, flatter where there are fewer of them."""
-        concentration = self.settings.noise_sum / masks.sum(axis=1, keepdims=True)
-        parts = np.where(masks, self.chance.standard_gamma(np.broadcast_to(concentration, masks.shape)) + TINY, 0.0)
-        return parts / parts.sum(axis=1, keepdims=True)
-
-    def _pick(self, visits: np.ndarray, steps: np.ndarray) -> np.ndarray:
-        """Drawn by visits at the beginning of a game, then the most visited."""
-        most = visits.argmax(axis=1)
-        shares = (visits / visits.max(axis=1, keepdims=True)) ** (1.0 / self.settings.temperature)
-        edges = shares.cumsum(axis=1)
-        points = self.chance.random(len(visits)) * edges[:, -1]
-        drawn = (edges <= points[:, None]).sum(axis=1)  # an action without visits has no room between two edges
-        return np.where(steps < self.settings.drawn, drawn, most)
-
-    def _watch(self, number: int, movers: np.ndarray) -> None:
-        """Keep what a seat that is not to act sees in some of the games, to learn its value."""
-        table, actions = self.tables[number], self.window.masks.shape[1]
-        count = int(self.settings.onlookers * self.settings.kept * table.num_envs)
-        if count == 0 or table.game.players == 1:
-            return
-        slots = np.sort(self.chance.choice(table.num_envs, count, replace=False))
-        seats = (movers[slots] + self.chance.integers(1, table.game.players, count)) % table.game.players
-        nothing = np.zeros((count, actions), np.int8)
-        self.window.add(table.observe(slots, seats), nothing, nothing, self.first[number] + slots, seats)
+    def _keep(self, decided: Decided, first: int) -> None:
+        """Put positions into the window, and rewards to those of games that ended; `first` is the shard's slot 0."""
+        positions = (decided.observations, decided.masks, decided.shares, first + decided.games, decided.seats)
+        self.window.add(*positions)
+        known = self.window.reward(first + decided.ended, decided.rewards)
+        self.owed += known * self.settings.reuse / self.settings.batch
 
     # -- learning ----------------------------------------------------------------------------------
 
@@ -303,11 +270,12 @@ class ExpertIteration:
 
         arrays = {f"window.{key}": array for key, array in self.window.arrays().items()}
         arrays |= {f"network.{key}": array for key, array in self.network.arrays().items()}
-        for number, table in enumerate(self.tables):
-            arrays |= {f"table{number}.{key}": array for key, array in table.snapshot().items()}
         facts: dict[str, Any] = {"decisions": self.decisions, "finished": self.finished, "owed": self.owed}
-        facts["added"] = self.window.added
-        facts |= {"chance": self.chance.bit_generator.state, "order": self.order.bit_generator.state}
+        facts |= {"added": self.window.added, "order": self.order.bit_generator.state}
+        for number, shard in enumerate(self.shards):
+            kept, told = shard.snapshot()
+            arrays |= {in_shard(number, key): array for key, array in kept.items()}
+            facts |= {in_shard(number, key): fact for key, fact in told.items()}
         write_bytes(folder / "arrays.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
         write_text(folder / "facts.json", json.dumps(facts) + "\n")
 
@@ -318,16 +286,7 @@ class ExpertIteration:
         facts = json.loads((folder / "facts.json").read_text())
         self.window.restore(part(arrays, "window."), facts["added"])
         self.network.restore(part(arrays, "network."))
-        self.seen = [table.restore(part(arrays, f"table{number}.")) for number, table in enumerate(self.tables)]
+        for number, shard in enumerate(self.shards):
+            shard.restore(part(arrays, in_shard(number, "")), part(facts, in_shard(number, "")))
         self.decisions, self.finished, self.owed = facts["decisions"], facts["finished"], facts["owed"]
-        self.chance.bit_generator.state, self.order.bit_generator.state = facts["chance"], facts["order"]
-
-
-def _table(game: Game, count: int, seed: int) -> VectorGames:
-    options = {**game.options.model_dump(), "board": game.board_name, "reward": game.reward}
-    return VectorGames(game.name, count, seed=seed, **options)
-
-
-def part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    """The arrays whose names begin so, by the rest of their names."""
-    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}
+        self.order.bit_generator.state = facts["order"]

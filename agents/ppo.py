@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -27,18 +28,20 @@ from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
-from agents.forward import log_shares, sample_rows
+from agents.executors import Executor, Inline
 from agents.returns import seat_returns
-from agents.selfplay import SelfPlayGames, check_masks
+from agents.rollouts import NOBODY, Rollout, Round, collect_shard, play
+from agents.selfplay import SelfPlayGames
+from agents.shards import Shard, in_shard, part, shard_seed, shard_size
 from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.engine import MOST_SEATS as SEATS
 from airenv.core.errors import BadOption
 from airenv.core.files import write_bytes, write_text
-from airenv.core.random import seed_generator
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
 KEPT_BYTES = 2**30
+FEWEST_STEPS = 2  # between two updates
 NEVER = -1e8  # the logit of an action that cannot be chosen; finite, so that nothing times zero is no number
 
 # Checking every distribution's arguments costs as much as the network.
@@ -51,7 +54,8 @@ class PpoSettings(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     games: int = Field(default=1024, ge=1, description="games played side by side")
-    steps: int = Field(default=64, ge=2, description="decisions in each of them between two updates")
+    shards: int = Field(default=1, ge=1, description="parts the games are split into, each played by one worker")
+    steps: int = Field(default=64, ge=FEWEST_STEPS, description="decisions in each of them between two updates")
     batch: int = Field(default=4096, ge=1, description="decisions in a minibatch")
     epochs: int = Field(default=4, ge=1, description="passes over what was collected")
     learning_rate: float = Field(default=3e-4, gt=0, description="at the start; it falls to 0")
@@ -109,12 +113,21 @@ class SeatBuffer(MaskableRolloutBuffer):
         self.learning = np.zeros(shape, bool)  # whether the decision is the learner's, not a past self's
         self.over = np.zeros(shape, bool)
         self.seat_rewards = np.zeros((*shape, SEATS), np.float32)
-        self.watching = np.full(shape, -1, np.int64)
+        self.watching = np.full(shape, NOBODY, np.int64)
         self.watched = np.zeros(shape, np.float32)
         self.onlookers: list[np.ndarray] = []  # what they saw, a block a step
 
+    def rollout(self) -> Rollout:
+        """This buffer's own arrays as a rollout to be filled."""
+        return Rollout(
+            *(self.observations, self.action_masks, self.actions[:, :, 0], self.values, self.log_probs, self.movers),
+            *(self.learning, self.over, self.seat_rewards, self.watching, np.zeros((self.n_envs, SEATS), np.float32)),
+            self.onlookers,
+        )
+
     def finish(self, last_values: np.ndarray) -> None:
         """Compute what every decision was worth; last_values [game, seat] are of the positions reached."""
+        self.full, self.pos = True, self.buffer_size
         seat_returns(
             *(self.values, self.seat_rewards, self.over, self.movers, last_values, self.gamma, self.gae_lambda),
             *(self.advantages, self.returns, self.watching, self.watched),
@@ -125,7 +138,7 @@ class SeatBuffer(MaskableRolloutBuffer):
 
     def rows(self) -> MaskableRolloutBufferSamples:
         """The learner's decisions, then what onlookers saw, as tensors."""
-        mine, seen = self.learning.reshape(-1), self.watching.reshape(-1) >= 0
+        mine, seen = self.learning.reshape(-1), self.watching.reshape(-1) != NOBODY
         onlookers = np.concatenate(self.onlookers) if self.onlookers else np.empty((0, *self.obs_shape), np.float32)
         one_action = np.zeros((len(onlookers), self.mask_dims), np.float32)
         one_action[:, 0] = 1.0
@@ -149,8 +162,8 @@ class SeatBuffer(MaskableRolloutBuffer):
         if not self.generator_ready:
             self.table, self.generator_ready = self.rows(), True
         order = torch.from_numpy(self.order.permutation(len(self.table.returns)))
-        for part in order.split(batch_size or len(order)):
-            yield MaskableRolloutBufferSamples(*(column.index_select(0, part) for column in self.table))
+        for rows in order.split(batch_size or len(order)):
+            yield MaskableRolloutBufferSamples(*(column.index_select(0, rows) for column in self.table))
 
     order: np.random.Generator  # set by the trainer, and saved with it
 
@@ -159,64 +172,33 @@ class SelfPlayPPO(MaskablePPO):
     """MaskablePPO that collects from every seat of SelfPlayGames."""
 
     rollout_buffer: SeatBuffer
-    chance: np.random.Generator
     onlooker_share: float
     times: dict[str, float]
 
     def collect(self, games: SelfPlayGames) -> None:
         """Fill the buffer: one decision in every game, so many times."""
-        buffer = self.rollout_buffer
-        buffer.reset()
         self.policy.set_training_mode(False)
-        words = np.zeros(4, np.uint32)
-        seed_generator(words, int(self.chance.integers(2**63)))
-        for step in range(self.n_steps):
-            values, actions, logs = self._choose(games.observations, games.masks, words)
-            buffer.movers[step], buffer.learning[step] = games.movers, games.learning
-            games.replace_actions_of_pool(actions)
-            self._watch(games, step)
-            buffer.observations[step], buffer.action_masks[step] = games.observations, games.masks
-            buffer.actions[step, :, 0], buffer.values[step], buffer.log_probs[step] = actions, values, logs
-            start = time.perf_counter()
-            games.step(actions)
-            self.times["environment"] += time.perf_counter() - start
-            buffer.seat_rewards[step], buffer.over[step] = games.seat_rewards, games.over
-        buffer.full, buffer.pos = True, self.n_steps
-        buffer.finish(self._values_of_all_seats(games))
-        self.num_timesteps += self.n_steps * self.n_envs
+        self.rollout_buffer.reset()
+        rollout = self.rollout_buffer.rollout()
+        play(games, self._network, self.onlooker_share, rollout)
+        self._collected(rollout, rollout.seconds)
 
-    def _choose(self, observations: np.ndarray, masks: np.ndarray, words: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Values, actions and their log-probabilities for the players to act."""
-        check_masks(masks)
-        logits, values = self._network(observations)
-        actions, logs = np.empty(len(masks), np.int64), np.empty(len(masks), np.float32)
-        sample_rows(words, logits, masks, np.empty(masks.shape[1]), actions)
-        log_shares(logits, masks, actions, logs)
-        return values, actions, logs
+    def take(self, shards: list[Rollout], at_once: int) -> None:
+        """Fill the buffer with what shards brought, so many of them collected at once."""
+        self.rollout_buffer.reset()
+        rollout = self.rollout_buffer.rollout()
+        rollout.put(shards)
+        self._collected(rollout, rollout.seconds / at_once)
+
+    def _collected(self, rollout: Rollout, seconds: float) -> None:
+        self.rollout_buffer.finish(rollout.last_values)
+        self.times["environment"] += seconds
+        self.num_timesteps += self.n_steps * self.n_envs
 
     def _network(self, observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         with torch.no_grad():
             hidden = self.policy.extract_features(torch.from_numpy(observations))
             return self.policy.action_net(hidden).numpy(), self.policy.value_net(hidden).numpy()[:, 0]
-
-    def _watch(self, games: SelfPlayGames, step: int) -> None:
-        """Let a seat that is not to act look on in some of the games."""
-        number = int(self.onlooker_share * games.num_envs)
-        if number == 0:
-            return
-        slots = np.sort(self.chance.choice(games.num_envs, number, replace=False))
-        left = 1 + (self.chance.random(number) * (games.seats[slots] - 1)).astype(np.int64)
-        seats = (games.movers[slots] + left) % games.seats[slots]
-        self.rollout_buffer.watching[step, slots] = seats
-        self.rollout_buffer.onlookers.append(games.observe(slots, seats))
-
-    def _values_of_all_seats(self, games: SelfPlayGames) -> np.ndarray:
-        """The value of the positions reached, to every seat by its own observation."""
-        found = np.zeros((games.num_envs, SEATS), np.float32)
-        for seat in range(int(games.seats.max())):
-            slots = np.flatnonzero(games.seats > seat)
-            found[slots, seat] = self._network(games.observe(slots, np.full(len(slots), seat)))[1]
-        return found
 
     def weights(self) -> Weights:
         """The network as plain arrays."""
@@ -274,21 +256,47 @@ class PpoTrainer:
         seed: int,
         total: int,
         start: Weights | None = None,
+        executor: Executor | None = None,
     ) -> None:
         keep_memory()
         self.settings, self.total, self.rounds = settings, total, 0
-        self.games = SelfPlayGames(games, settings.games, seed, settings.pool_games, settings.pool_size)
-        self.model: SelfPlayPPO = make_model(
-            self.games, settings, trunk, seed % 2**32, rollout_buffer_class=SeatBuffer, normalize_advantage=False
-        )
-        self.model.set_logger(Logger(None, []))
-        self.model.chance = np.random.default_rng([seed, 1])
-        self.model.rollout_buffer.order = np.random.default_rng([seed, 2])
-        self.model.onlooker_share = settings.onlookers
-        self.model.times = {"environment": 0.0, "collecting": 0.0, "learning": 0.0}
+        self.tables, self.executor = games, executor or Inline()
+        each = shard_size(settings.games, settings.shards)
+        self.shards = [
+            SelfPlayGames(games, each, shard_seed(seed, number), settings.pool_games, settings.pool_size)
+            for number in range(settings.shards)
+        ]
+        self.pool = self.games.pool
+        for shard in self.shards:
+            shard.pool = self.pool
+        self.model = self._make_model(trunk, seed)
         if start is not None:
             self.set_weights(start)
-        self.games.reset()
+        for shard in self.shards:
+            shard.reset()
+        if settings.shards > 1:
+            short, task = self._round(FEWEST_STEPS), Shard(0, *self.games.snapshot())
+            self.executor.warm(partial(collect_shard, short, task))
+
+    def _make_model(self, trunk: list[int], seed: int) -> SelfPlayPPO:
+        options: dict[str, Any] = {
+            "rollout_buffer_class": SeatBuffer,
+            "normalize_advantage": False,
+            "_init_setup_model": False,
+        }
+        model: SelfPlayPPO = make_model(self.games, self.settings, trunk, seed % 2**32, **options)
+        model.n_envs = self.settings.games  # the buffer holds those of all shards
+        model._setup_model()
+        model.set_logger(Logger(None, []))
+        model.rollout_buffer.order = np.random.default_rng([seed, 2])
+        model.onlooker_share = self.settings.onlookers
+        model.times = {"environment": 0.0, "collecting": 0.0, "learning": 0.0}
+        return model
+
+    @property
+    def games(self) -> SelfPlayGames:
+        """The first shard: all games of a run that does not split them."""
+        return self.shards[0]
 
     @property
     def decisions(self) -> int:
@@ -298,9 +306,12 @@ class PpoTrainer:
         """One round; returns what there is to know of it."""
         model, before = self.model, dict(self.model.times)
         if self.rounds % self.settings.pool_every == 0:
-            self.games.add_to_pool(model.weights())
-        start, finished = time.perf_counter(), self.games.finished
-        model.collect(self.games)
+            self.add_to_pool(model.weights())
+        start, finished = time.perf_counter(), self._finished()
+        if len(self.shards) == 1:
+            model.collect(self.games)
+        else:
+            self._collect_shards()
         model._update_current_progress_remaining(min(self.decisions, self.total), self.total)
         left = model._current_progress_remaining
         model.ent_coef = self.settings.last_entropy + (self.settings.entropy - self.settings.last_entropy) * left
@@ -314,11 +325,36 @@ class PpoTrainer:
         model.logger.name_to_value.clear()
         seconds = {key: model.times[key] - before[key] for key in model.times}
         return told | {
-            "games": self.games.finished - finished,
-            "pool_score": float(np.mean(self.games.pool.scores)),
-            "decisions_per_second": self.model.n_steps * self.games.num_envs / (learned - start),
+            "games": self._finished() - finished,
+            "pool_score": float(np.mean(self.pool.scores)),
+            "decisions_per_second": model.n_steps * model.n_envs / (learned - start),
             "environment_share": seconds["environment"] / (learned - start),
         }
+
+    def add_to_pool(self, weights: Weights) -> None:
+        """Keep a past self, which games of all shards may meet."""
+        places = self.pool.add(weights)
+        for shard in self.shards:
+            shard.renumber(places)
+
+    def _finished(self) -> int:
+        return sum(shard.finished for shard in self.shards)
+
+    def _round(self, steps: int) -> Round:
+        how = self.settings
+        return Round(self.tables, self.games.num_envs, steps, how.onlookers, how.pool_games, self.pool, self.weights())
+
+    def _collect_shards(self) -> None:
+        """Have all shards collected by the executor; whichever is done first, they are put together in their order."""
+        tasks = [Shard(number, *shard.snapshot()) for number, shard in enumerate(self.shards)]
+        done = self.executor.results(collect_shard, tasks, self._round(self.settings.steps))
+        found = {task.number: collected for task, collected in done}
+        for number, shard in enumerate(self.shards):
+            shard.restore(found[number].arrays, found[number].facts)
+            for result in found[number].results:
+                self.pool.note(*result)
+        rollouts = [found[number].rollout for number in range(len(found))]
+        self.model.take(rollouts, min(self.executor.workers, len(found)))
 
     def weights(self) -> Weights:
         return self.model.weights()
@@ -342,19 +378,20 @@ class PpoTrainer:
         """All that is needed to go on to the bit: network, optimizer, games in flight, pool, generators."""
         from safetensors.numpy import save
 
-        arrays, facts = self.games.snapshot()
-        for number, member in enumerate(self.games.pool.members):
+        arrays: dict[str, np.ndarray] = {}
+        facts: dict[str, Any] = {"scores": self.pool.scores, "pool": len(self.pool.members)}
+        for number, shard in enumerate(self.shards):
+            kept, told = shard.snapshot()
+            arrays |= {in_shard(number, key): array for key, array in kept.items()}
+            facts |= {in_shard(number, key): fact for key, fact in told.items()}
+        for number, member in enumerate(self.pool.members):
             arrays |= {f"pool{number}.{key}": array for key, array in member.arrays().items()}
         arrays |= {f"network.{key}": array for key, array in self.weights().arrays().items()}
         optimizer = self.model.policy.optimizer.state_dict()["state"]
         for number, state in optimizer.items():
             arrays |= {f"adam{number}.{key}": np.atleast_1d(value.numpy()) for key, value in state.items()}
         facts |= {"rounds": self.rounds, "decisions": self.decisions, "optimizer": sorted(optimizer)}
-        facts |= {"updates": self.model._n_updates, "pool": len(self.games.pool.members)}
-        facts |= {
-            "chance": self.model.chance.bit_generator.state,
-            "order": self.model.rollout_buffer.order.bit_generator.state,
-        }
+        facts |= {"updates": self.model._n_updates, "order": self.model.rollout_buffer.order.bit_generator.state}
         write_bytes(folder / "arrays.safetensors", save({k: np.ascontiguousarray(v) for k, v in arrays.items()}))
         write_text(folder / "facts.json", json.dumps(facts) + "\n")
 
@@ -363,13 +400,14 @@ class PpoTrainer:
 
         arrays = load((folder / "arrays.safetensors").read_bytes())
         facts = json.loads((folder / "facts.json").read_text())
-        members = [Weights.from_arrays(_part(arrays, f"pool{number}.")) for number in range(facts["pool"])]
-        self.games.restore(arrays, facts, members)
-        self.set_weights(Weights.from_arrays(_part(arrays, "network.")))
+        self.pool.members = [Weights.from_arrays(part(arrays, f"pool{number}.")) for number in range(facts["pool"])]
+        self.pool.scores = facts["scores"]
+        for number, shard in enumerate(self.shards):
+            shard.restore(part(arrays, in_shard(number, "")), part(facts, in_shard(number, "")))
+        self.set_weights(Weights.from_arrays(part(arrays, "network.")))
         optimizer = self.model.policy.optimizer
         state = {
-            n: {k: torch.from_numpy(v.copy()) for k, v in _part(arrays, f"adam{n}.").items()}
-            for n in facts["optimizer"]
+            n: {k: torch.from_numpy(v.copy()) for k, v in part(arrays, f"adam{n}.").items()} for n in facts["optimizer"]
         }
         for parts in state.values():
             parts["step"] = parts["step"][0]
@@ -379,9 +417,4 @@ class PpoTrainer:
             facts["decisions"],
             facts["updates"],
         )
-        self.model.chance.bit_generator.state = facts["chance"]
         self.model.rollout_buffer.order.bit_generator.state = facts["order"]
-
-
-def _part(arrays: dict[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {key.removeprefix(prefix): array for key, array in arrays.items() if key.startswith(prefix)}

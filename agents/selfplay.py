@@ -6,6 +6,7 @@ seats; in some games a past self from the pool has some of them, chosen by how e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -23,10 +24,25 @@ from airenv.core.random import seed_generator
 from airenv.vector import VectorGames, game_seed
 
 LEARNER = -1  # who plays a seat: the learner, or a number in the pool
+Network = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]  # logits and values of a batch of observations
 
 
 class EmptyMask(AirenvError):
     """A row of action masks without a legal action: a distribution over it would sample illegal ones."""
+
+
+def compiled(weights: Weights) -> Network:
+    """A network run row by row in compiled code: the same numbers in every process, wherever the arrays lie."""
+    numbers, shapes = packed(weights)
+    work = workspace(shapes)
+
+    def network(observations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        logits = np.empty((len(observations), weights.num_actions), np.float32)
+        values = np.empty(len(observations), np.float32)
+        forward_rows(numbers, shapes, observations, work, logits, values)
+        return logits, values
+
+    return network
 
 
 def check_masks(masks: np.ndarray) -> None:
@@ -45,13 +61,21 @@ class Pool:
     scores: list[float] = field(default_factory=list)
     memory: float = 0.98  # how much of a score stays when a result comes in
 
-    def add(self, weights: Weights) -> None:
-        """A new member; a full pool loses the one that is most uneven with the learner."""
-        if len(self.members) == self.size:
+    def add(self, weights: Weights) -> np.ndarray:
+        """A new member; a full pool loses the one that is most uneven with the learner.
+
+        Returns the new numbers by the old ones; for the one that is lost, and at LEARNER, LEARNER.
+        """
+        before = len(self.members)
+        places = np.append(np.arange(before), LEARNER)
+        if before == self.size:
             worst = int(np.argmin(self.shares()))
             del self.members[worst], self.scores[worst]
+            places[worst + 1 : before] -= 1
+            places[worst] = LEARNER
         self.members.append(weights)
         self.scores.append(0.5)
+        return places
 
     def shares(self) -> np.ndarray:
         """How often each is drawn: x (1 - x) of the learner's score, so that even ones are met most."""
@@ -103,9 +127,10 @@ class SelfPlayGames(VecEnv):
         self.finished = 0  # games, since the start
         self.pool, self.pool_games = Pool(pool_size), pool_games
         self.rng = np.random.default_rng(game_seed(seed, len(games), 1))
+        self.chance = np.random.default_rng([seed, 1])  # of the learner's choices, and of who looks on
         self.who = np.full((num_envs, SEATS), LEARNER, np.int64)
         self._actions = np.zeros(num_envs, np.int64)
-        self._packed: dict[int, tuple[np.ndarray, np.ndarray]] = {}
+        self._networks: dict[int, Network] = {}  # of the pool's members
 
     # -- SB3's interface ---------------------------------------------------------------------------
 
@@ -170,10 +195,10 @@ class SelfPlayGames(VecEnv):
             actions[rows] = self._choices(int(member), rows)
 
     def _choices(self, member: int, rows: np.ndarray) -> np.ndarray:
-        numbers, shapes = self._packed.setdefault(member, packed(self.pool.members[member]))
+        if member not in self._networks:
+            self._networks[member] = compiled(self.pool.members[member])
         masks = self.masks[rows]
-        logits, values = np.empty(masks.shape, np.float32), np.empty(len(rows), np.float32)
-        forward_rows(numbers, shapes, self.observations[rows], workspace(shapes), logits, values)
+        logits, _ = self._networks[member](self.observations[rows])
         words, chosen = np.zeros(4, np.uint32), np.empty(len(rows), np.int64)
         seed_generator(words, int(self.rng.integers(2**63)))
         sample_rows(words, logits, masks, np.empty(masks.shape[1]), chosen)
@@ -181,12 +206,12 @@ class SelfPlayGames(VecEnv):
 
     def add_to_pool(self, weights: Weights) -> None:
         """Keep a past self. Games under way go on against those they began with, as far as they are still there."""
-        before = list(self.pool.members)
-        self.pool.add(weights)
-        place = {id(member): number for number, member in enumerate(self.pool.members)}
-        moved = np.array([place.get(id(member), LEARNER) for member in before] + [LEARNER])
-        self.who = moved[self.who]
-        self._packed.clear()
+        self.renumber(self.pool.add(weights))
+
+    def renumber(self, places: np.ndarray) -> None:
+        """Members of the pool have got new numbers, `places` by the old ones."""
+        self.who = places[self.who]
+        self._networks.clear()
 
     def _line_up(self, slots: np.ndarray) -> None:
         """Draw who plays the new games in some slots."""
@@ -228,18 +253,17 @@ class SelfPlayGames(VecEnv):
     # -- going on later ----------------------------------------------------------------------------
 
     def snapshot(self) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
-        """Games in flight and who plays them as arrays, the generator and the pool's scores as JSON."""
+        """Games in flight and who plays them as arrays, the generators as JSON. The pool is kept by whoever has it."""
         arrays = {f"batch{n}.{k}": v for n, batch in enumerate(self.batches) for k, v in batch.snapshot().items()}
-        facts = {"rng": self.rng.bit_generator.state, "finished": self.finished, "scores": list(self.pool.scores)}
-        return {**arrays, "who": self.who.copy()}, facts
+        facts = {"rng": self.rng.bit_generator.state, "chance": self.chance.bit_generator.state}
+        return {**arrays, "who": self.who.copy()}, {**facts, "finished": self.finished}
 
-    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any], members: list[Weights]) -> None:
-        """Go on from a snapshot, with the pool's members as they were."""
+    def restore(self, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> None:
+        """Go on from a snapshot, with the pool as it was."""
         for number, (batch, part) in enumerate(zip(self.batches, self.slices, strict=True)):
             mine = {key: arrays[f"batch{number}.{key}"] for key in ("states", "episodes", "seed")}
             self._see(part, *batch.restore(mine))
         self.who[:] = arrays["who"]
         self.finished = int(facts["finished"])
-        self.pool.members, self.pool.scores = list(members), list(facts["scores"])
-        self.rng.bit_generator.state = facts["rng"]
-        self._packed.clear()
+        self.rng.bit_generator.state, self.chance.bit_generator.state = facts["rng"], facts["chance"]
+        self._networks.clear()

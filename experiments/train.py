@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import sys
 import time
+from contextlib import closing
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
@@ -23,6 +24,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 import airenv
 from agents import make_agent
 from agents.checkpoints import load_checkpoint, save_checkpoint
+from agents.executors import Executor, Kind, make_executor
 from agents.expert import ExpertIteration, ExpertSettings
 from agents.policy import PolicyAgent
 from agents.ppo import PpoSettings, PpoTrainer
@@ -71,6 +73,9 @@ class TrainConfig(Config):
     decisions: int = Field(ge=1, description="to learn from in all")
     trunk: list[Annotated[int, Field(ge=1, le=4096)]] = Field(default=[128, 128], min_length=1)
     start: str | None = Field(default=None, description="a checkpoint to start from")
+    executor: Kind = Field(default="inline", description="where the games are played: here, in processes or by Ray")
+    workers: int | None = Field(default=None, ge=1, description="of the executor; none: as many as there are cores")
+    address: str | None = Field(default=None, description="of a Ray cluster; none: one is started here")
     ppo: PpoSettings = PpoSettings()
     az: ExpertSettings = ExpertSettings()
     evaluation: Evaluation = Evaluation()
@@ -80,6 +85,10 @@ class TrainConfig(Config):
     def folder(self) -> Path:
         return Path(self.out) / self.name
 
+    @property
+    def shards(self) -> int:
+        return (self.az if self.kind == "az" else self.ppo).shards
+
 
 def open_games(config: TrainConfig) -> list[Game]:
     """The game at every number of players of a run."""
@@ -87,22 +96,32 @@ def open_games(config: TrainConfig) -> list[Game]:
     return [airenv.game(config.game, players=number, **config.options) for number in counts]
 
 
-def make_trainer(config: TrainConfig, games: list[Game]) -> Trainer:
+def open_executor(config: TrainConfig) -> Executor:
+    """Where the shards of a run are played."""
+    if config.executor != "inline" and config.shards == 1:
+        key = f"{config.kind}.shards"
+        raise BadOption(
+            f"executor {config.executor} has nothing to share out: set {key} to the workers, or some times as many"
+        )
+    return make_executor(config.executor, config.workers, config.address)
+
+
+def make_trainer(config: TrainConfig, games: list[Game], executor: Executor) -> Trainer:
     start = load_checkpoint(config.start).fit(games[0]) if config.start else None
     if config.kind == "az":
-        return ExpertIteration(games, config.az, config.trunk, config.seed, start)
-    return PpoTrainer(games, config.ppo, config.trunk, config.seed, config.decisions, start)
+        return ExpertIteration(games, config.az, config.trunk, config.seed, start, executor)
+    return PpoTrainer(games, config.ppo, config.trunk, config.seed, config.decisions, start, executor)
 
 
 class Run:
     """A folder that a trainer's rounds are kept in."""
 
-    def __init__(self, config: TrainConfig, console: Console) -> None:
+    def __init__(self, config: TrainConfig, console: Console, executor: Executor) -> None:
         self.config, self.folder, self.console = config, config.folder, console
         for line in config.evaluation.against:
             make_agent(line)
         self.games = open_games(config)
-        self.trainer = make_trainer(config, self.games)
+        self.trainer = make_trainer(config, self.games, executor)
         self.best = -1.0  # the mean of the shares won over a fair share, against all opponents
         self.seconds = 0.0  # of learning, without looking at itself
         self.standing = ""
@@ -245,11 +264,18 @@ def start(
     if dry_run:
         console.print(as_yaml(config))
         return True
-    run = Run(config, console)
-    if resume is None:
-        run.begin()
-    else:
-        run.go_on()
+    with closing(open_executor(config)) as executor:
+        run = Run(config, console, executor)
+        if resume is None:
+            run.begin()
+        else:
+            run.go_on()
+        return finish(run)
+
+
+def finish(run: Run) -> bool:
+    """Learn to the end and say what can be done now; False if it was stopped before."""
+    config, console = run.config, run.console
     if run.trainer.decisions >= config.decisions:
         console.print(f"{run.folder} has learned from all its {config.decisions:,} decisions", soft_wrap=True)
         return True
