@@ -30,9 +30,8 @@ from airenv.core import kernels
 from airenv.core.errors import BadOption
 from airenv.core.files import write_text
 from airenv.seat import Seat
-from experiments.configs import Config, as_yaml, load_config
+from experiments.configs import Config, as_yaml, load_config, versions
 from experiments.matches import cores
-from experiments.playing import versions
 
 REPEATS = 3
 BATCH = 4096

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
 from difflib import get_close_matches
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
@@ -10,6 +13,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from airenv.core.errors import AirenvError
+
+PACKAGES = ("airenv", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
 class BadConfig(AirenvError):
@@ -98,3 +103,15 @@ def _fields(kind: type[BaseModel], path: tuple[Any, ...]) -> list[str]:
 
 def as_yaml(config: BaseModel) -> str:
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False)
+
+
+def versions() -> dict[str, str]:
+    """What a run was made with."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent)
+    return found | {"git": done.stdout.strip() or "unknown"}

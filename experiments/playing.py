@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
-import platform
-import subprocess
 import time
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -23,12 +20,11 @@ from agents import make_agent
 from agents.executors import Kind, make_executor
 from airenv.core.files import write_text
 from airenv.seat import Seat
-from experiments.configs import BadConfig, Config, as_yaml, read_yaml
+from experiments.configs import BadConfig, Config, as_yaml, read_yaml, versions
 from experiments.live import LiveView
 from experiments.results import Results
 from experiments.units import Budget, Row, Unit, open_table, play_units
 
-PACKAGES = ("airenv", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
 SECONDS_A_PIECE = 2.0
 LARGEST_PIECE = 500  # games
 WARM_PLIES = 8  # into a game, where there is something to choose
@@ -215,15 +211,3 @@ def warm(config: GamesConfig) -> None:
 def say_goodbye(console: Console, config: GamesConfig, done: bool) -> None:
     last = f"for a page with plots: airenv report {config.folder}" if done else "stopped; the same command goes on"
     console.print(last, soft_wrap=True)
-
-
-def versions() -> dict[str, str]:
-    """What a run was made with."""
-    found = {"python": platform.python_version()}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "not installed"
-    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent)
-    return found | {"git": done.stdout.strip() or "unknown"}

@@ -179,6 +179,11 @@ def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bo
     if dry_run:
         console.print(as_yaml(config))
         return True
+    return play(console, config)
+
+
+def play(console: Console, config: TournamentConfig) -> bool:
+    """Play all of it, tell how it stands; False if it was stopped."""
     units = plan(config)
     decision = Decision(config.sprt, units) if config.sprt else None
     done, rows = play_through(console, config, units, partial(standings, anchor=config.anchor), decision)

@@ -7,13 +7,10 @@ checkpoint, and the state to go on from, written whole after every round.
 from __future__ import annotations
 
 import json
-import platform
 import shutil
-import subprocess
 import sys
 import time
 from contextlib import closing
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
@@ -32,13 +29,11 @@ from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
 from airenv.core.files import write_text
-from experiments.configs import BadConfig, Config, as_yaml, load_config
+from experiments.configs import BadConfig, Config, as_yaml, load_config, read_yaml, versions
 from experiments.matches import Score, play_match
 
 if TYPE_CHECKING:
     from torch.utils.tensorboard.writer import SummaryWriter
-
-PACKAGES = ("numpy", "numba", "torch", "stable-baselines3", "sb3-contrib", "airenv")
 
 
 class Trainer(Protocol):
@@ -243,13 +238,6 @@ def evaluate(weights: Weights, games: list[Game], how: Evaluation) -> list[Score
     return [play_match(game, agent, line, how.games, how.seed) for game in games for line in how.against]
 
 
-def versions() -> dict[str, str]:
-    """What a run was made with."""
-    found = {name: version(name) for name in PACKAGES} | {"python": platform.python_version()}
-    done = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, cwd=Path(__file__).parent)
-    return found | {"git": done.stdout.strip() or "unknown"}
-
-
 def start(
     console: Console, file: Path | None, changes: list[str], resume: Path | None = None, dry_run: bool = False
 ) -> bool:
@@ -264,12 +252,28 @@ def start(
     if dry_run:
         console.print(as_yaml(config))
         return True
+    return carry_out(console, config, going_on=resume is not None)
+
+
+def begin_or_go_on(console: Console, config: TrainConfig) -> bool:
+    """Begin a run, or go on with it if it was begun with this configuration; False if it was stopped before its end."""
+    begun = config.folder / "config.yaml"
+    if begun.exists() and read_yaml(begun) != config.model_dump(mode="json"):
+        raise BadConfig(f"{config.folder} is a run with another configuration: remove it, or set another name")
+    going_on = (config.folder / "state").exists()
+    if begun.exists() and not going_on:
+        shutil.rmtree(config.folder)  # killed before there was anything to go on from
+    return carry_out(console, config, going_on)
+
+
+def carry_out(console: Console, config: TrainConfig, going_on: bool) -> bool:
+    """Learn to the end; False if it was stopped before."""
     with closing(open_executor(config)) as executor:
         run = Run(config, console, executor)
-        if resume is None:
-            run.begin()
-        else:
+        if going_on:
             run.go_on()
+        else:
+            run.begin()
         return finish(run)
 
 

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 import airenv
 from airenv.core.errors import AirenvError, BadOption, BadReplay, UnknownName
 from airenv.replay import load_replay
-from experiments import checking, demo, terminal
+from experiments import checking, terminal
 from experiments.cli import app, seat_lines
 from experiments.conformance import CHECKS
 
@@ -282,7 +282,7 @@ def test_a_move_past_the_end_is_refused(tmp_path):
     assert "--move goes from 0 to" in str(run("replay", path, "--move", 9999).exception)
 
 
-# -- check, bench, demo ----------------------------------------------------------------------------
+# -- check, bench ----------------------------------------------------------------------------
 
 
 def test_check_runs_the_laws_it_is_asked_for():
@@ -322,20 +322,3 @@ def test_bench_prints_signatures_alone():
     shown = run("bench", NAME, "--signature").output
     pinned = json.loads((airenv.game(NAME).folder / "signature.json").read_text())
     assert all(signature in shown for signature in pinned.values())
-
-
-def test_demo_writes_a_report_with_plots(tmp_path):
-    demo.main(deals=3, decisions=1000, out=tmp_path)
-    page = (tmp_path / "report.html").read_text()
-    assert page.count("data:image/png;base64") == sum(len(airenv.facts(name).players) for name in NAMES)
-    assert "<svg" in page and all(agent in page for agent in (*demo.OTHERS, "-bot"))
-    for standings in json.loads((tmp_path / "standings.json").read_text()).values():
-        assert all(s["low"] <= s["mean"] <= s["high"] for s in standings)
-
-
-def test_every_agent_sits_everywhere_in_the_demo():
-    for players in (2, 3, 4, 5):
-        for deal in range(3):
-            tables = [demo.seated("abcd", players, deal, rotation) for rotation in range(players)]
-            for seat in range(players):
-                assert sorted(t[seat] for t in tables) == sorted(tables[0])
