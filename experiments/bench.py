@@ -310,7 +310,7 @@ def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bo
     """Measure as a file says, and keep the figures with the configuration and the versions."""
     config = load_config(BenchConfig, file, list(changes))
     if dry_run:
-        console.print(as_yaml(config))
+        console.print(as_yaml(config), soft_wrap=True)
         return
     found = report(console, config.games or airenv.game_names(), config.players, config.seconds, False, False)
     folder = Path(config.out) / config.name

@@ -48,7 +48,7 @@ def main(
     try:
         config = load_config(DemoConfig, file, changes or [])
         if dry_run:
-            console.print(as_yaml(config))
+            console.print(as_yaml(config), soft_wrap=True)
         elif not run(console, config):
             raise typer.Exit(130)
     except (AirenvError, OSError) as error:

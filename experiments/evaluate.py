@@ -80,7 +80,7 @@ def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bo
     """Play the matches, or go on with them; False if they were stopped before their end."""
     config = load_config(EvaluateConfig, file, list(changes))
     if dry_run:
-        console.print(as_yaml(config))
+        console.print(as_yaml(config), soft_wrap=True)
         return True
     done, rows = play_through(console, config, plan(config), partial(standings, config))
     console.print(standings(config, rows))

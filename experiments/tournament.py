@@ -177,7 +177,7 @@ def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bo
     """Play a tournament, or go on with it; False if it was stopped before its end."""
     config = load_config(TournamentConfig, file, list(changes))
     if dry_run:
-        console.print(as_yaml(config))
+        console.print(as_yaml(config), soft_wrap=True)
         return True
     return play(console, config)
 

@@ -250,7 +250,7 @@ def start(
     if resume is not None:
         config = config.model_copy(update={"out": str(resume.parent), "name": resume.resolve().name})
     if dry_run:
-        console.print(as_yaml(config))
+        console.print(as_yaml(config), soft_wrap=True)
         return True
     return carry_out(console, config, going_on=resume is not None)
 
