@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from agents.executors import PIECES_AHEAD, RETRIES, Found, Task, Work, WorkersDied, available_cores
+from agents.executors import PIECES_AHEAD, RETRIES, Found, Task, Work, WorkersDied, available_cores, portable
 from airenv.core.errors import BadOption
 
 
@@ -39,31 +40,29 @@ class RayCluster:
                     return
                 for done in self._ray.wait(list(waiting), num_returns=1)[0]:
                     task = waiting.pop(done)
-                    yield task, self._result(done)
+                    yield task, self._result(done, task)
         finally:
             for reference in waiting:
                 self._ray.cancel(reference, force=False)
 
-    def _result(self, reference: Any) -> Any:
+    def _result(self, reference: Any, task: Any) -> Any:
         try:
             return self._ray.get(reference)
         except self._ray.exceptions.RayTaskError as error:
             raise error.cause from None
         except self._ray.exceptions.WorkerCrashedError as error:
-            raise WorkersDied(f"the workers that tried a piece of work died, {RETRIES + 1} times") from error
+            raise WorkersDied(f"the workers that tried a piece of work died, {RETRIES + 1} times", [task]) from error
 
     def warm(self, function: Callable[[], object]) -> None:
-        """Once on every node: workers of a node share what is compiled there."""
+        """Once on every node: workers of a node share what is compiled there. A worker may die of it."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         nodes = [node["NodeID"] for node in self._ray.nodes() if node["Alive"]]
-        task = self._ray.remote(_call)
-        self._ray.get(
-            [
-                task.options(scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False)).remote(function)
-                for node in nodes
-            ]
-        )
+        places = [NodeAffinitySchedulingStrategy(node, soft=False) for node in nodes]
+        task = self._ray.remote(max_retries=0)(_call)
+        for done in [task.options(scheduling_strategy=place).remote(function) for place in places]:
+            with contextlib.suppress(self._ray.exceptions.WorkerCrashedError):
+                self._ray.get(done)
 
     def close(self) -> None:
         if self._own:
@@ -83,7 +82,10 @@ def _connect(ray: Any, workers: int | None, address: str | None) -> None:
 
 
 def _do(function: Work[Task, Found], shared: Any, task: Task) -> Found:
-    return function(shared, task)
+    try:
+        return function(shared, task)
+    except Exception as error:
+        raise portable(error) from None
 
 
 def _call(function: Callable[[], object]) -> None:

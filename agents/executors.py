@@ -8,6 +8,7 @@ caller, who alone writes anything down.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import multiprocessing
 import os
@@ -19,9 +20,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeVar, get_args
+from typing import Any, Generic, Literal, Protocol, TypeVar, get_args
 
 from airenv.core.errors import AirenvError, BadOption
 
@@ -32,12 +34,20 @@ Found = TypeVar("Found")
 Work = Callable[[Any, Task], Found]
 
 PIECES_AHEAD = 2  # given to each worker at the most: enough to keep it busy, few enough to stop soon
-RETRIES = 5  # of a piece whose worker died each time
+RETRIES = 2  # of a piece whose worker died each time
 WATCH_SECONDS = 1.0  # between a worker's looks at whether anybody still waits for it
 
 
 class WorkersDied(AirenvError):
-    """A piece of work whose worker died every time it was tried."""
+    """Pieces of work, any of which may be why workers died each time they were tried."""
+
+    def __init__(self, message: str, tasks: list[Any]) -> None:
+        super().__init__(message)
+        self.tasks = tasks
+
+
+class WorkFailed(AirenvError):
+    """A mistake in the work that cannot be sent from one process to another as it is."""
 
 
 class Executor(Protocol):
@@ -101,32 +111,27 @@ class Inline:
 class Processes:
     """Workers in processes of their own, started afresh (spawn) so that they inherit no locks or threads."""
 
-    def __init__(self, workers: int) -> None:
-        self.workers = workers
+    def __init__(self, workers: int, retries: int = RETRIES) -> None:
+        self.workers, self.retries = workers, retries
         self._pool: ProcessPoolExecutor | None = None
 
     def results(
         self, function: Work[Task, Found], tasks: Iterable[Task], shared: Any = None
     ) -> Iterator[tuple[Task, Found]]:
-        with tempfile.TemporaryDirectory() as folder:
-            file = _keep(shared, Path(folder))
-            waiting: dict[Future[Found], Task] = {}
-            deaths = 0
+        with _kept_file(shared) as file:
+            waiting: dict[Future[Found], _Piece[Task]] = {}
             supply = iter(tasks)
             try:
                 while True:
                     for task in itertools.islice(supply, self.workers * PIECES_AHEAD - len(waiting)):
-                        waiting[self._submit(function, file, task)] = task
+                        waiting[self._submit(function, file, task)] = _Piece(task)
                     if not waiting:
                         return
                     for done in wait(waiting, return_when=FIRST_COMPLETED).done:
                         if isinstance(done.exception(), BrokenProcessPool):
-                            deaths += 1
-                            waiting = self._again(function, file, waiting, deaths)
+                            waiting = self._again(function, file, waiting)
                             break
-                        deaths = 0
-                        task = waiting.pop(done)
-                        yield task, done.result()
+                        yield waiting.pop(done).task, done.result()
             finally:
                 for future in waiting:
                     future.cancel()
@@ -135,19 +140,19 @@ class Processes:
         try:
             return self._workers().submit(_do, function, file, task)
         except BrokenProcessPool:  # a worker died while nobody looked
-            self._forget_workers()
+            self.close()
             return self._workers().submit(_do, function, file, task)
 
     def _again(
-        self, function: Work[Task, Found], file: Path | None, waiting: dict[Future[Found], Task], deaths: int
-    ) -> dict[Future[Found], Task]:
+        self, function: Work[Task, Found], file: Path | None, waiting: dict[Future[Found], _Piece[Task]]
+    ) -> dict[Future[Found], _Piece[Task]]:
         """A worker died, which takes the others with it: start new ones and give them all that was not finished."""
-        if deaths > RETRIES:
-            raise WorkersDied(f"workers died {deaths} times in a row, without finishing anything in between")
-        self._forget_workers()
-        kept = {future: task for future, task in waiting.items() if future.done() and future.exception() is None}
-        lost = [task for future, task in waiting.items() if future not in kept]
-        return kept | {self._submit(function, file, task): task for task in lost}
+        self.close()
+        kept = {f: piece for f, piece in waiting.items() if not isinstance(f.exception(), BrokenProcessPool)}
+        lost = [_Piece(piece.task, piece.deaths + 1) for future, piece in waiting.items() if future not in kept]
+        if deadly := [piece.task for piece in lost if piece.deaths > self.retries]:
+            raise WorkersDied(f"workers died {self.retries + 1} times with the same work in their hands", deadly)
+        return kept | {self._submit(function, file, piece.task): piece for piece in lost}
 
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -155,16 +160,28 @@ class Processes:
             self._pool = ProcessPoolExecutor(self.workers, context, _begin_work, (os.getpid(),))
         return self._pool
 
-    def _forget_workers(self) -> None:
+    def warm(self, function: Callable[[], object]) -> None:
+        """Once, in a worker: what it compiles is kept on the disk, where all find it. A worker may die of it."""
+        try:
+            self._workers().submit(function).result()
+        except BrokenProcessPool:
+            self.close()
+
+    def close(self) -> None:
+        """End all workers at once, whatever they are doing: nobody waits for it any more."""
         if self._pool is not None:
+            for process in list((self._pool._processes or {}).values()):
+                process.terminate()
             self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
 
-    def warm(self, function: Callable[[], object]) -> None:
-        function()  # here: what it compiles is kept on the disk, where all workers find it
 
-    def close(self) -> None:
-        self._forget_workers()
+@dataclass(frozen=True)
+class _Piece(Generic[Task]):
+    """A piece of work in the hands of a worker, and how often workers have died with it."""
+
+    task: Task
+    deaths: int = 0
 
 
 def _begin_work(parent: int) -> None:
@@ -179,13 +196,16 @@ def _begin_work(parent: int) -> None:
     threading.Thread(target=watch, daemon=True).start()
 
 
-def _keep(shared: Any, folder: Path) -> Path | None:
+@contextlib.contextmanager
+def _kept_file(shared: Any) -> Iterator[Path | None]:
     """Put what all pieces share into a file, once."""
     if shared is None:
-        return None
-    path = folder / "shared"
-    path.write_bytes(pickle.dumps(shared))
-    return path
+        yield None
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "shared"
+        path.write_bytes(pickle.dumps(shared))
+        yield path
 
 
 @lru_cache(maxsize=2)
@@ -194,4 +214,24 @@ def _kept(path: Path) -> Any:
 
 
 def _do(function: Work[Task, Found], file: Path | None, task: Task) -> Found:
-    return function(None if file is None else _kept(file), task)
+    try:
+        return function(None if file is None else _kept(file), task)
+    except Exception as error:
+        raise portable(error) from None
+
+
+def portable(error: Exception) -> Exception:
+    """The same error if it can be sent to another process, else one that says what it said."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return WorkFailed(told(error))
+    return error
+
+
+def told(error: BaseException) -> str:
+    """What an error is and says; there are some that cannot even be asked."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

@@ -6,9 +6,10 @@ from typing import Any
 
 from agents.az import AzAgent
 from agents.basic import GreedyAgent, RandomAgent
-from agents.mcts import FlatAgent, MctsAgent, PimcAgent
+from agents.mcts import FlatAgent, MctsAgent, PimcAgent, SearchAgent
 from agents.policy import Network, PolicyAgent
 from agents.weights import BadCheckpoint
+from airenv.byhand import Game
 from airenv.core.errors import BadOption, unknown
 from airenv.seat import Agent
 
@@ -46,13 +47,14 @@ def make_agent(line: str) -> Agent:
     return AGENTS[name](**parameters)
 
 
-def identity(line: str, game: str) -> str:
-    """What a line means for a game, to the last weight: a network is named by its hash, as its file may change."""
+def identity(line: str, game: Game) -> str:
+    """What a line means in a game, to the last weight: networks by their hash, searches by the settings in force."""
     name, parameters = parse_line(line)
-    if not getattr(AGENTS[name], "takes_path", False):
-        return line
-    try:
-        checkpoint = Network(parameters.get("path", "")).checkpoint_for(game)
-    except BadCheckpoint:
-        return line  # whoever plays it will say why it cannot be played
-    return f"{line}#{checkpoint.manifest.sha256}" if checkpoint else line
+    kind = AGENTS[name]
+    if getattr(kind, "takes_path", False):
+        try:
+            checkpoint = Network(parameters.get("path", "")).checkpoint_for(game.name)
+        except BadCheckpoint:
+            return line  # whoever plays it will say why it cannot be played
+        return f"{line}#{checkpoint.manifest.sha256}" if checkpoint else line
+    return f"{line}#{kind(**parameters).settings(game)}" if issubclass(kind, SearchAgent) else line

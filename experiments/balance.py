@@ -264,7 +264,7 @@ class Plan:
     def warm_up(self) -> Callable[[], object]:
         """A game of every agent that thinks as little as it can: all it needs is compiled then."""
         units = [unit for agent in self.agents for unit in self.units((self.players[0], agent), 0, 1)]
-        return partial(play_units, None, [replace(unit, budget=Budget(sims=1)) for unit in units])
+        return partial(play_units, False, [replace(unit, budget=Budget(sims=1)) for unit in units])
 
     def command(self) -> str:
         """What to type for the same again."""

@@ -30,7 +30,7 @@ from airenv.core import kernels
 from airenv.core.errors import BadOption
 from airenv.core.files import write_text
 from airenv.seat import Seat
-from experiments.configs import Config, as_yaml, load_config, versions
+from experiments.configs import NAME_PATTERN, Config, as_yaml, load_config, versions
 from experiments.matches import cores
 
 REPEATS = 3
@@ -299,7 +299,7 @@ class BenchConfig(Config):
     """A run of measuring."""
 
     kind: Literal["bench"] = "bench"
-    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the run, and of its folder")
+    name: str = Field(min_length=1, pattern=NAME_PATTERN, description="of the run, and of its folder")
     games: list[str] = Field(default=[], description="none: all there are")
     players: int | None = Field(default=None, ge=1, description="one number of players; none: all")
     seconds: float = Field(default=0.5, ge=0.01, description="how long each figure is measured")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
 import sys
+import threading
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -432,9 +435,11 @@ def tune(
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; mistakes in what was typed are told in one line."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that everything is put away
     try:
         app(arguments, standalone_mode=True)
-    except (AirenvError, OSError) as error:
+    except (AirenvError, OSError, sqlite3.Error) as error:
         Console(stderr=True, highlight=False, markup=False).print(f"error: {error}", style="red", soft_wrap=True)
         sys.exit(2)
 

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from airenv.core.errors import AirenvError
 
+NAME_PATTERN = r"^\w[\w.-]*$"  # of a run, whose folder is called so
 PACKAGES = ("airenv", "numpy", "numba", "torch", "stable-baselines3", "sb3-contrib")
 
 
@@ -24,7 +25,7 @@ class BadConfig(AirenvError):
 class Config(BaseModel):
     """A part of a configuration: every key has its place, and nothing else has."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, allow_inf_nan=False)
 
 
 Kind = TypeVar("Kind", bound=BaseModel)
@@ -79,6 +80,8 @@ def parse_config(kind: type[Kind], values: dict[str, Any], where: str) -> Kind:
 
 def _problem(kind: type[BaseModel], problem: Any) -> str:
     key = ".".join(str(part) for part in problem["loc"])
+    if problem["type"] == "value_error":  # ours, from a validator
+        return f"{key}: {problem['ctx']['error']}".removeprefix(": ")
     if problem["type"] != "extra_forbidden":
         return (
             f"{key}: {problem['msg']}, not {problem['input']!r}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -15,6 +16,7 @@ from experiments.populations import Across
 from experiments.ratings import Pair, Rating, SeatRow
 from experiments.units import Row
 
+WIDE = 70  # columns of a screen that all of a ladder fits on
 REFRESH = 2.0  # seconds between two looks at the ladder, at the least
 FIRST_NOTE = "making ready: whatever has never been compiled here is compiled now"
 SHARE_OF_TIME = 0.1  # that looking may take, at the most
@@ -51,7 +53,7 @@ class LiveView:
 
     def show(self, rows: Sequence[Row], note: str = "") -> None:
         """Some more games have been played."""
-        self._rows += rows
+        self._rows += [replace(row, replay="") for row in rows]
         self._played += len(rows)
         now = time.perf_counter()
         rate = f"{self._played / max(now - self._start, 1e-9):,.1f} games/s"
@@ -63,17 +65,25 @@ class LiveView:
         self._live.update(Group(self._progress, self._table, Text(note)))
 
 
-def ladder_table(title: str, ratings: Sequence[Rating]) -> Table:
-    table = Table(Column("agent", overflow="fold"), "rating", "95% interval", "games", "wins", "fair", title=title)
-    table.add_column("mean rank")
-    table.add_column("ms/move")
-    faulty = any(rating.errors for rating in ratings)
-    if faulty:
-        table.add_column("errors")
-    for r in ratings:
-        cells = [r.agent, f"{r.rating:.0f}", f"{r.low:.0f} - {r.high:.0f}", f"{r.games:,}", f"{r.wins:.1%}"]
-        cells += [f"{r.fair:.1%}", f"{r.mean_rank:.2f}", f"{r.ms_per_move:.2f}"]
-        table.add_row(*cells, *([str(r.errors)] if faulty else []))
+def ladder_table(title: str, ratings: Sequence[Rating], width: int = WIDE) -> Table:
+    """The ladder; on a narrow screen without what matters least."""
+    columns: dict[str, Callable[[Rating], str]] = {
+        "rating": lambda r: f"{r.rating:.0f}",
+        "95% interval": lambda r: f"{r.low:.0f} - {r.high:.0f}",
+    }
+    if width >= WIDE:
+        columns |= {
+            "seats": lambda r: f"{r.games:,}",
+            "wins": lambda r: f"{r.wins:.1%}",
+            "fair": lambda r: f"{r.fair:.1%}",
+            "mean rank": lambda r: f"{r.mean_rank:.2f}",
+            "ms/move": lambda r: f"{r.ms_per_move:.2f}",
+        }
+    if any(rating.errors for rating in ratings):
+        columns["errors"] = lambda r: str(r.errors)
+    table = Table(Column("agent", overflow="fold"), *columns, title=title)
+    for rating in ratings:
+        table.add_row(rating.agent, *(cell(rating) for cell in columns.values()))
     return table
 
 

@@ -201,7 +201,7 @@ def ladder_table(ratings: Sequence[Rating], inks: Inks, with_scores: bool) -> Ht
         "agent": lambda r: agent(r.agent, inks),
         "rating": lambda r: points(r.rating),
         "95% interval": lambda r: span(r.low, r.high, points),
-        "games": lambda r: f"{r.games:,}",
+        "seats": lambda r: f"{r.games:,}",
         "wins": lambda r: percent(r.wins),
         "interval of wins": lambda r: span(r.win_low, r.win_high),
         "fair share": lambda r: percent(r.fair),

@@ -2,11 +2,13 @@
 
 The rating is a Plackett-Luce fit. A game is a ranking of its seats, read from the best place down: at each stage the
 next one is chosen from those left, an agent of strength t with a chance proportional to exp(t); an agent in several
-seats counts as often. Three things go beyond the textbook:
+seats counts as often. Four things go beyond the textbook:
 
 - Ties. Every order of those who tie counts in part, 1 / m! for each of the m! orders. Those who tie for the last
   place are not compared with each other: the ranking only says who came before them. Where everybody ties it is a
   draw, and every order counts in part.
+- Faults. Where a seat lost by its own fault, the game ended there: it says that every other came before that seat,
+  one by one, and nothing of the others among themselves.
 - A weak prior: strengths are normal about the mean of all agents, with a standard deviation of 1,000 points. It keeps
   an agent that always wins finite. Agents that no game connects are finite as well, but how two such groups compare
   is the prior's word alone: each group lies about the mean of all.
@@ -170,7 +172,9 @@ def seat_table(outcomes: Sequence[Outcome], resamples: int = 400, seed: int = 1)
     deals = _checked(outcomes)
     seats = sorted({(len(o.agents), seat) for o in outcomes for seat in range(len(o.agents))})
     place = {seat: i for i, seat in enumerate(seats)}
-    entries = [(o.deal, place[len(o.agents), seat], won) for o in outcomes for seat, won in enumerate(won_by_seat(o))]
+    entries = [
+        (o.deal, place[len(o.agents), seat], won) for o in outcomes for seat, won in enumerate(won_by_seat(o.ranks))
+    ]
     counts = _resample(len(deals), positive("the number of resamples", resamples), seed)
     rows = zip(seats, _resampled_shares(entries, deals, counts), strict=True)
     return [
@@ -208,10 +212,10 @@ def bootstrap(outcomes: Sequence[Outcome], resamples: int = 400, seed: int = 1) 
     return Fits(tuple(agents), full, draws, counts, present.sum(0))
 
 
-def won_by_seat(outcome: Outcome) -> list[float]:
+def won_by_seat(ranks: Sequence[float]) -> list[float]:
     """Each seat's part of the win, a shared first place in equal parts."""
-    best = min(outcome.ranks)
-    return [1 / outcome.ranks.count(best) if rank == best else 0.0 for rank in outcome.ranks]
+    best = min(ranks)
+    return [1 / ranks.count(best) if rank == best else 0.0 for rank in ranks]
 
 
 class _Stages:
@@ -228,11 +232,12 @@ class _Stages:
         found: dict[tuple[tuple[int, ...], int], float] = defaultdict(float)
         for outcome in outcomes:
             deal = place[outcome.deal]
-            left, chosen = _stages(_groups(outcome, index))
-            for members, weight in left:
-                found[members, deal] += weight
-            for agent, weight in chosen:
-                self.chosen[deal, agent] += weight
+            for groups in _rankings(outcome, index):
+                left, chosen = _stages(groups)
+                for members, weight in left:
+                    found[members, deal] += weight
+                for agent, weight in chosen:
+                    self.chosen[deal, agent] += weight
         sets = sorted({members for members, _ in found})
         self.sets = np.zeros((len(sets), len(agents)))  # [sets, agents]: in how many seats each is left
         for row, members in enumerate(sets):
@@ -247,6 +252,15 @@ class _Stages:
         """The weight of each set, and of each agent's choices, with each deal counted so often."""
         weights = np.bincount(self.row, self.weight * counts[self.deal], minlength=len(self.sets))
         return weights, counts @ self.chosen
+
+
+def _rankings(outcome: Outcome, index: Mapping[str, int]) -> list[Groups]:
+    """What a game says: one ranking; if somebody lost by a fault, one of two for everybody else."""
+    if not any(outcome.errors):
+        return [_groups(outcome, index)]
+    seats = list(zip((index[agent] for agent in outcome.agents), outcome.errors, strict=True))
+    losers = [agent for agent, error in seats if error]
+    return [((agent,), (loser,)) for agent, error in seats if not error for loser in losers]
 
 
 def _groups(outcome: Outcome, index: Mapping[str, int]) -> Groups:
@@ -369,7 +383,7 @@ def _won(outcomes: Sequence[Outcome], fits: Fits) -> list[dict[str, Any]]:
     """The wins of every agent, in the words of a Rating."""
     index = {agent: i for i, agent in enumerate(fits.agents)}
     entries = [
-        (o.deal, index[agent], won) for o in outcomes for agent, won in zip(o.agents, won_by_seat(o), strict=True)
+        (o.deal, index[agent], won) for o in outcomes for agent, won in zip(o.agents, won_by_seat(o.ranks), strict=True)
     ]
     shares = _resampled_shares(entries, _deals(outcomes), fits.counts)
     return [{"wins": wins, "win_low": low, "win_high": high} for wins, low, high, _ in shares]
@@ -407,10 +421,11 @@ def _meetings(outcomes: Sequence[Outcome], agents: Sequence[str]) -> tuple[dict[
     entries = []
     for o in outcomes:
         met = set()
-        seats = [(index[agent], rank) for agent, rank in zip(o.agents, o.ranks, strict=True)]
-        for i, rank in seats:
-            for j, other in seats:
-                if i != j:
+        faults = o.errors or ("",) * len(o.agents)
+        seats = [(index[agent], rank, fault) for agent, rank, fault in zip(o.agents, o.ranks, faults, strict=True)]
+        for i, rank, fault in seats:
+            for j, other, others_fault in seats:
+                if i != j and (fault or others_fault or not any(faults)):
                     met.add((i, j))
                     before = 0.5 if rank == other else float(rank < other)
                     entries.append((o.deal, i * len(agents) + j, before))

@@ -27,6 +27,7 @@ from airenv.replay import Replay, final_state, positions
 from experiments import pages, plots
 from experiments.configs import read_yaml
 from experiments.pages import Html, Part
+from experiments.playing import run_of
 from experiments.plots import Curve, Ink
 from experiments.populations import across_games
 from experiments.ratings import Pair, Rating, SeatRow, bootstrap, matrix, pairwise, rate, seat_table
@@ -128,7 +129,7 @@ def _games(folder: Path, config: Mapping[str, Any]) -> tuple[list[Row], int]:
     if not path.exists():
         return [], 0
     with Results(path, create=False) as results:
-        return list(results.rows(str(config["name"]) if "name" in config else None)), results.alarms()
+        return list(results.rows(run_of(config) if "name" in config else None)), results.alarms()
 
 
 def _learning(folder: Path) -> Learning | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -56,24 +56,29 @@ class Results:
     """An open file of results."""
 
     def __init__(self, path: Path, create: bool = True) -> None:
+        """Open a file to write into it; without `create`, only to read what is there."""
         self.path = path
         if not create and not path.exists():
             raise BadResults(f"there are no results {path}")
-        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}COMMIT;")
-            self._check_format()
-        except sqlite3.DatabaseError as error:
+            if create:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                self._db = sqlite3.connect(path, timeout=PATIENCE, isolation_level=None)
+                self._db.execute("PRAGMA journal_mode=WAL")
+                self._db.execute("PRAGMA synchronous=NORMAL")
+                self._check_format()
+                self._db.executescript(f"BEGIN IMMEDIATE;{SCHEMA}PRAGMA user_version={FORMAT};COMMIT;")
+            else:
+                address = f"{path.resolve().as_uri()}?mode=ro"
+                self._db = sqlite3.connect(address, timeout=PATIENCE, isolation_level=None, uri=True)
+                self._check_format()
+        except (sqlite3.DatabaseError, OSError) as error:
             raise BadResults(f"{path} cannot be used for results: {error}") from None
 
     def _check_format(self) -> None:
         found = self._db.execute("PRAGMA user_version").fetchone()[0]
         if found not in (0, FORMAT):
             raise BadResults(f"{self.path} has format {found}; this is format {FORMAT}")
-        self._db.execute(f"PRAGMA user_version={FORMAT}")
 
     def __enter__(self) -> Results:
         return self
@@ -105,11 +110,27 @@ class Results:
             raise
         return added
 
-    def join(self, run: str, units: Iterable[str]) -> None:
-        """Count games that are there already among those of a run."""
+    def begin(self, run: str, units: Collection[str]) -> list[Row]:
+        """Make a run the owner of these games and no others; returns those that were played already."""
+        known = self.known(units)
+        self._db.execute("BEGIN IMMEDIATE")
+        members = {unit for (unit,) in self._db.execute("SELECT unit FROM members WHERE run = ?", (run,))}
+        gone = [(run, unit) for unit in members - set(units)]
+        self._db.executemany("DELETE FROM members WHERE run = ? AND unit = ?", gone)
+        self._join(run, known)
+        self._db.execute("COMMIT")
+        return list(self.rows(run, replays=False))
+
+    def join(self, run: str, units: Collection[str]) -> list[Row]:
+        """Count games that are there already among those of a run, and return them."""
         self._db.execute("BEGIN IMMEDIATE")
         self._join(run, units)
         self._db.execute("COMMIT")
+        return [row for part in batched(units, MOST_PLACES) for row in self._some(part)]
+
+    def _some(self, units: tuple[str, ...]) -> list[Row]:
+        query = f"SELECT {', '.join(COLUMNS)} FROM games WHERE unit IN ({', '.join('?' * len(units))})"
+        return [_as_row(dict(zip(COLUMNS, values, strict=True))) for values in self._db.execute(query, units)]
 
     def _join(self, run: str, units: Iterable[str]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO members VALUES (?, ?)", [(run, unit) for unit in units])
@@ -132,13 +153,11 @@ class Results:
             found |= {unit for (unit,) in self._db.execute(query, part)}
         return found
 
-    def runs(self) -> list[str]:
-        return [run for (run,) in self._db.execute("SELECT DISTINCT run FROM members ORDER BY run")]
-
-    def rows(self, run: str | None = None) -> Iterator[Row]:
-        """The games of a run, or all there are, in the order of their ids."""
+    def rows(self, run: str | None = None, replays: bool = True) -> Iterator[Row]:
+        """The games of a run, or all there are, in the order of their ids; replays are most of their size."""
+        columns = [name if replays or name != "replay" else "''" for name in COLUMNS]
         whose = "" if run is None else "JOIN members USING (unit) WHERE run = ?"
-        query = f"SELECT {', '.join(COLUMNS)} FROM games {whose} ORDER BY unit"
+        query = f"SELECT {', '.join(columns)} FROM games {whose} ORDER BY unit"
         for values in self._db.execute(query, () if run is None else (run,)):
             yield _as_row(dict(zip(COLUMNS, values, strict=True)))
 

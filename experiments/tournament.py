@@ -29,11 +29,12 @@ from experiments.ratings import Outcome, bootstrap, pairwise, rate, seat_table
 from experiments.sprt import Sprt
 from experiments.units import Row, Unit, open_table
 
+FEW_DEALS = 10  # of which a bootstrap sees too little to tell how far off it may be
 RESAMPLES_ON_THE_WAY = 40  # of the intervals that are shown while games are played
 
 
 class Question(Config):
-    """Is one agent better than another by so much? The run stops when that is decided."""
+    """Is one agent better than another by so much, rather than even? The run stops when that is decided."""
 
     agent: str
     against: str
@@ -64,6 +65,7 @@ class TournamentConfig(GamesConfig):
     @field_validator("agents")
     @classmethod
     def _are_different(cls, agents: list[str]) -> list[str]:
+        agents = [line.strip() for line in agents]
         if len(set(agents)) < len(agents):
             raise ValueError("an agent is named twice")
         return agents
@@ -74,6 +76,8 @@ class TournamentConfig(GamesConfig):
             self.newcomer = self.agents[-1]
         if self.newcomer is not None and self.newcomer not in self.agents:
             raise ValueError(f"newcomer {self.newcomer} is none of the agents")
+        if "anchor" in self.model_fields_set and self.anchor not in self.agents:
+            raise ValueError(f"anchor {self.anchor} is none of the agents")
         asked = (self.sprt.agent, self.sprt.against) if self.sprt else ()
         if strangers := [agent for agent in asked if agent not in self.agents]:
             raise ValueError(f"sprt asks about {', '.join(strangers)}, which is none of the agents")
@@ -96,7 +100,7 @@ def plan(config: TournamentConfig) -> list[Unit]:
 
 
 def outcomes(rows: Iterable[Row]) -> list[Outcome]:
-    """Games as ratings take them; those of the same deal at the same table belong together."""
+    """Games as ratings take them; those of the same deal belong together."""
     return [
         Outcome(
             agents=row.agents,
@@ -120,7 +124,8 @@ def by_table(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def deal_of(game: Row | Unit) -> str:
-    return f"{game.game}:{json.dumps(dict(game.options), sort_keys=True)}:{game.deal}"
+    """Games of one seed belong together at any number of players: their packs may be shuffled alike."""
+    return f"{game.game}:{game.deal}"
 
 
 # -- is it decided? ------------------------------------------------------------------------------------
@@ -156,7 +161,13 @@ class Decision:
         return self.test.decision is not None
 
     def _shares(self, row: Row) -> list[float]:
-        """1 for every time the one was before the other in a game, a half for a tie, 0 for the rest."""
+        """1 for every time the one was before the other in a game, a half for a tie, 0 for the rest.
+
+        A game that a third one's fault cut short says nothing of these two.
+        """
+        at_fault = [agent for agent, error in zip(row.agents, row.errors, strict=True) if error]
+        if at_fault and not {self.question.agent, self.question.against} & set(at_fault):
+            return []
         places = list(zip(row.agents, row.ranks, strict=True))
         mine = [rank for agent, rank in places if agent == self.question.agent]
         theirs = [rank for agent, rank in places if agent == self.question.against]
@@ -165,7 +176,7 @@ class Decision:
     def tell(self) -> str:
         """How far the question is decided, in words."""
         q, test = self.question, self.test
-        asked = f"is {q.agent} better than {q.against} by {q.gain:g}?"
+        asked = f"is {q.agent} better than {q.against} by {q.gain:g}, rather than even?"
         answer = {"better": "yes", "not better": "no", None: "not decided yet"}[test.decision]
         return f"{asked} {answer} (log-likelihood ratio {test.llr:.2f}, between {test.lower:.2f} and {test.upper:.2f})"
 
@@ -176,6 +187,7 @@ class Decision:
 def start(console: Console, file: Path, changes: Sequence[str] = (), dry_run: bool = False) -> bool:
     """Play a tournament, or go on with it; False if it was stopped before its end."""
     config = load_config(TournamentConfig, file, list(changes))
+    config.check()
     if dry_run:
         console.print(as_yaml(config), soft_wrap=True)
         return True
@@ -206,12 +218,14 @@ def tell(console: Console, config: TournamentConfig, rows: Sequence[Row]) -> Non
     games = outcomes(rows)
     fits = bootstrap(games)
     ratings = rate(games, config.anchor, fits=fits)
-    console.print(ladder_table(f"{config.name}: {len(rows):,} games", ratings))
+    console.print(ladder_table(f"{config.name}: {len(rows):,} games", ratings, console.width))
     console.print(pairs_table(pairwise(games, fits=fits), [rating.agent for rating in ratings]))
     console.print(seats_table(seat_table(games)))
     found, _ = across_games({name: outcomes(of_table) for name, of_table in by_table(rows).items()})
     if found:
         console.print(across_table(found))
+    if len({game.deal for game in games}) < FEW_DEALS:
+        console.print(f"fewer than {FEW_DEALS} deals: intervals are too narrow yet", style="yellow")
     write_text(config.folder / "ratings.json", json.dumps([vars(rating) for rating in ratings], indent=2) + "\n")
 
 

@@ -29,7 +29,7 @@ from agents.weights import Weights
 from airenv.byhand import Game
 from airenv.core.errors import BadOption
 from airenv.core.files import write_text
-from experiments.configs import BadConfig, Config, as_yaml, load_config, read_yaml, versions
+from experiments.configs import NAME_PATTERN, BadConfig, Config, as_yaml, load_config, read_yaml, versions
 from experiments.matches import Score, play_match
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class TrainConfig(Config):
     """A run of learning."""
 
     kind: Literal["ppo", "az"] = Field(default="ppo", description="self-play PPO, or expert iteration by search")
-    name: str = Field(min_length=1, pattern=r"^[\w.-]+$", description="of the run, and of its folder")
+    name: str = Field(min_length=1, pattern=NAME_PATTERN, description="of the run, and of its folder")
     game: str
     players: list[int] = Field(default=[], description="numbers of players to learn at; none: all there are")
     options: dict[str, Any] = Field(default={}, description="of the game: board, variants ...")

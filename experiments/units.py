@@ -9,26 +9,32 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import os
 import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import airenv
 from agents import make_agent
+from agents.executors import told
 from agents.lines import identity, parse_line
 from agents.match import play_game
 from airenv.byhand import Game
 from airenv.core.errors import IllegalAction
+from airenv.replay import Replay, finish_replay, start_replay
 from airenv.seat import Agent, Clock, Seat
 
 CRASH, ILLEGAL, TIMEOUT = "crash", "illegal", "timeout"  # how an agent can lose a game by its own fault
 LONGEST_MESSAGE = 300
+GRACE = 5.0  # seconds beyond the timeout before a worker is ended
+AGAIN = 0.2  # seconds between two alarms: an agent may catch the first
 
 
 @dataclass(frozen=True)
@@ -47,7 +53,7 @@ class Budget:
 
 @dataclass(frozen=True)
 class Unit:
-    """A game to be played."""
+    """A game to be played. Its id names rules, board, options, seats, deal and budget, all by what they hold."""
 
     game: str
     options: tuple[tuple[str, Any], ...]  # of the game: players, board, variants
@@ -55,12 +61,12 @@ class Unit:
     deal: int  # its seed
     budget: Budget = Budget()
 
-    @property
+    @cached_property
     def id(self) -> str:
-        rules = airenv.facts(self.game).rules
-        who = [identity(line, self.game) for line in self.agents]
+        game = self.open()
+        who = [identity(line, game) for line in self.agents]
         limits = [self.budget.sims, self.budget.ms, self.budget.timeout]
-        what = json.dumps([self.game, rules, self.options, who, self.deal, limits], sort_keys=True, default=str)
+        what = json.dumps([game.signature().hex(), self.options, who, self.deal, limits], sort_keys=True, default=str)
         return hashlib.sha256(what.encode()).hexdigest()[:24]
 
     @property
@@ -102,18 +108,35 @@ def open_table(name: str, options: tuple[tuple[str, Any], ...]) -> Game:
     return airenv.game(name, **dict(options))
 
 
-def play_units(shared: None, units: Sequence[Unit]) -> list[Row]:
-    """A piece of work for an executor."""
-    return [play_unit(unit) for unit in units]
+def play_units(apart: bool, units: Sequence[Unit]) -> list[Row]:
+    """A piece of work for an executor; `apart` from the process of whoever gave it."""
+    return [play_unit(unit, Watchdog() if apart else None) for unit in units]
 
 
-def play_unit(unit: Unit) -> Row:
+def play_carefully(crumb: Path, unit: Unit) -> Row:
+    """A piece of work that may end its worker: before every decision, it is noted whose it is."""
+    return play_unit(unit, Watchdog(crumb))
+
+
+def play_unit(unit: Unit, watchdog: Watchdog | None = None) -> Row:
     """Play a game; who crashes, makes an illegal move or runs out of time has lost it, and it ends there."""
     game = unit.open()
-    judge = _Judge(game, unit.budget)
+    judge = _Judge(game, unit.budget, watchdog)
     clock = Clock(unit.budget.ms, unit.budget.sims)
     agents = [judge.seated(line, seat) for seat, line in enumerate(unit.agents)]
     state, replay = play_game(game, agents, unit.deal, decide=judge.decide, clock=clock)
+    return _row(unit, game, state, replay, judge)
+
+
+def lost_row(unit: Unit, seat: int, fault: str, message: str) -> Row:
+    """A game that ended with the worker it was played by: lost by the seat that was to decide, at a move unknown."""
+    game = unit.open()
+    judge = _Judge(game, unit.budget, None, seat, fault, message)
+    state = game.new(unit.deal)
+    return _row(unit, game, state, finish_replay(start_replay(game, unit.deal, list(unit.agents)), game, state), judge)
+
+
+def _row(unit: Unit, game: Game, state: np.ndarray, replay: Replay, judge: _Judge) -> Row:
     points = game.scores(state)
     return Row(
         unit=unit.id,
@@ -142,8 +165,41 @@ def ranks_of(points: np.ndarray, loser: int | None = None) -> tuple[float, ...]:
     return tuple((1.0 + better + (equal - 1) / 2).tolist())
 
 
-class TimeIsUp(Exception):
-    """Raised within an agent that thinks for too long."""
+class TimeIsUp(BaseException):
+    """Raised within an agent that thinks for too long; no Exception, so that it is not caught as one on the way."""
+
+
+class Watchdog:
+    """Ends a worker whose agent can be stopped by nothing else, such as endless compiled code; it notes who it was."""
+
+    def __init__(self, crumb: Path | None = None) -> None:
+        self.crumb = crumb
+
+    def begin(self, seat: int, seconds: float | None) -> None:
+        """A decision begins."""
+        if self.crumb is not None:
+            self.crumb.write_text(f"{seat} {CRASH}")
+        _deadline[:] = [(time.monotonic() + seconds + GRACE, seat, self.crumb)] if seconds is not None else []
+        if not _watching.is_set():
+            _watching.set()
+            threading.Thread(target=_watch, daemon=True).start()
+
+    def end(self) -> None:
+        _deadline.clear()
+
+
+_deadline: list[tuple[float, int, Path | None]] = []  # of the decision under way in this worker
+_watching = threading.Event()
+
+
+def _watch() -> None:
+    while True:
+        time.sleep(GRACE / 4)
+        for when, seat, crumb in list(_deadline):
+            if time.monotonic() > when:
+                if crumb is not None:
+                    crumb.write_text(f"{seat} {TIMEOUT}")
+                os._exit(1)
 
 
 @dataclass
@@ -152,6 +208,7 @@ class _Judge:
 
     game: Game
     budget: Budget
+    watchdog: Watchdog | None = None
     loser: int | None = None
     fault: str = ""
     message: str = ""
@@ -171,6 +228,8 @@ class _Judge:
 
     def decide(self, agent: Agent, seat: Seat, rng: np.random.Generator) -> int | None:
         start = time.perf_counter()
+        if self.watchdog:
+            self.watchdog.begin(seat.index, self.budget.timeout)
         try:
             with alarm(self.budget.timeout):
                 action = self.game.as_integer(agent.act(seat, rng))
@@ -178,11 +237,18 @@ class _Judge:
             return self._lost(seat.index, TIMEOUT, self._late(agent))
         except IllegalAction as error:
             return self._lost(seat.index, ILLEGAL, str(error))
-        except Exception as error:  # whatever somebody's agent raises
-            return self._lost(seat.index, CRASH, f"{type(error).__name__}: {error}")
-        spent = time.perf_counter() - start
-        self.decisions[seat.index] += 1
-        self.milliseconds[seat.index] += 1000.0 * spent
+        except (Exception, SystemExit) as error:  # whatever somebody's agent raises
+            return self._lost(seat.index, CRASH, told(error))
+        except KeyboardInterrupt as error:
+            if self.watchdog is None:
+                raise  # somebody's Ctrl-C, which does not reach workers
+            return self._lost(seat.index, CRASH, told(error))
+        finally:
+            spent = time.perf_counter() - start
+            self.decisions[seat.index] += 1
+            self.milliseconds[seat.index] += 1000.0 * spent
+            if self.watchdog:
+                self.watchdog.end()
         if self.budget.timeout is not None and spent > self.budget.timeout:
             return self._lost(seat.index, TIMEOUT, self._late(agent))
         if action not in seat.legal_actions:
@@ -222,7 +288,7 @@ def alarm(seconds: float | None) -> Iterator[None]:
         raise TimeIsUp
 
     before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
     try:
         yield
     finally:

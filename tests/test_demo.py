@@ -29,7 +29,7 @@ def test_a_bot_learns_plays_and_is_reported_on(tmp_path, capsys):
     page = (tmp_path / "demo/report/report.html").read_text()
     assert "greedy" in page and "data:image/png;base64" in page and "learning" in page.lower()
     with Results(tmp_path / "demo/results.sqlite") as results:
-        assert len(list(results.rows("demo"))) == 3 * 2 * FEWEST
+        assert len(list(results.rows(str(tmp_path / "demo")))) == 3 * 2 * FEWEST
     told = capsys.readouterr().out
     assert "95%" in told and "report.html" in told
     assert demo.run(Console(), small(tmp_path)), "what is done is not done again"

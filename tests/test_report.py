@@ -16,6 +16,7 @@ from airenv.replay import final_state, load_replay
 from experiments import plots, report
 from experiments.configs import BadConfig
 from experiments.pages import points
+from experiments.playing import run_of
 from experiments.ratings import rate
 from experiments.results import BadResults, Results
 from experiments.tournament import outcomes
@@ -41,7 +42,7 @@ def keep(folder, rows, config=(("kind", "tournament"), ("name", "small"))):
     (folder / "config.yaml").write_text(yaml.safe_dump(dict(config)))
     (folder / "versions.json").write_text(json.dumps({"airenv": "0.1.0", "git": "0123456789abcdef"}))
     with Results(folder / "results.sqlite") as results:
-        results.add(dict(config)["name"], rows)
+        results.add(run_of(dict(config)), rows)
     return folder
 
 
@@ -237,8 +238,8 @@ def test_a_row_cut_short_by_a_kill_is_left_out_and_a_broken_one_is_an_error(tmp_
 def test_games_of_other_runs_in_the_same_results_are_left_out(rows, tmp_path):
     shared = tmp_path / "shared.sqlite"
     with Results(shared) as results:
-        results.add("mine", rows[:4])
-        results.add("yours", rows[4:])
+        results.add(run_of({"name": "mine"}), rows[:4])
+        results.add(run_of({"name": "yours"}), rows[4:])
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "config.yaml").write_text(yaml.safe_dump({"kind": "tournament", "name": "mine", "results": str(shared)}))

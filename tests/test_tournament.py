@@ -1,6 +1,8 @@
 """Tournaments: designs, units, faults of agents, results, going on, questions decided early."""
 
+import contextlib
 import json
+import re
 import sqlite3
 import time
 from itertools import permutations
@@ -16,14 +18,18 @@ from typer.testing import CliRunner
 import airenv
 from agents.basic import GreedyAgent, RandomAgent
 from agents.lines import AGENTS
+from airenv.core.errors import AirenvError, BoardError
 from airenv.replay import Replay, final_state
 from experiments import evaluate, tournament
 from experiments.cli import app
 from experiments.configs import BadConfig, load_config, parse_config
 from experiments.designs import drawn, line_ups, seatings
+from experiments.live import ladder_table
+from experiments.playing import Play, run_of
+from experiments.ratings import Outcome, pairwise, rate
 from experiments.results import BadResults, Results
 from experiments.tournament import Decision, Question, TournamentConfig, outcomes, plan
-from experiments.units import Budget, Row, TimeIsUp, Unit, alarm, play_unit, play_units, ranks_of
+from experiments.units import Budget, Row, TimeIsUp, Unit, alarm, open_table, play_unit, play_units, ranks_of
 
 NAMES = airenv.game_names()
 NAME = NAMES[0]
@@ -47,6 +53,11 @@ def file(tmp_path):
 
 def run(command, *args):
     return CliRunner().invoke(app, [command, *map(str, args)], catch_exceptions=False)
+
+
+def runs_name(tmp_path, name="small"):
+    """What the results call a run."""
+    return run_of({"out": tmp_path / "runs", "name": name})
 
 
 def config(**changes):
@@ -232,6 +243,43 @@ def test_an_agent_that_fails_loses_that_game_and_is_told_of(monkeypatch, fault, 
     assert not Replay.model_validate_json(played.replay).finished
 
 
+@pytest.mark.parametrize(
+    "error", [SystemExit(3), KeyboardInterrupt(), type("Mute", (Exception,), {"__str__": lambda e: 1 / 0})()]
+)
+def test_no_error_of_an_agent_ends_a_worker(monkeypatch, error):
+    class Agent(Faulty):
+        def act(self, seat, rng):
+            raise error
+
+    monkeypatch.setitem(AGENTS, "faulty", Agent)
+    (played,) = play_units(True, [unit("greedy", "faulty")])
+    assert played.errors == ("", "crash") and type(error).__name__ in played.message
+
+
+def test_ctrl_c_in_this_process_is_somebodys_wish(monkeypatch):
+    class Agent(Faulty):
+        def act(self, seat, rng):
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(AGENTS, "faulty", Agent)
+    with pytest.raises(KeyboardInterrupt):
+        play_unit(unit("faulty", "greedy"))
+
+
+def test_an_agent_that_catches_everything_is_out_of_time_all_the_same(monkeypatch):
+    class Stubborn(Faulty):
+        def act(self, seat, rng):
+            for _ in range(100):
+                with contextlib.suppress(Exception):
+                    time.sleep(0.1)
+            return seat.legal_actions[0]
+
+    monkeypatch.setitem(AGENTS, "faulty", Stubborn)
+    start = time.perf_counter()
+    assert play_unit(unit("faulty", "greedy", timeout=0.3)).errors == ("timeout", "")
+    assert time.perf_counter() - start < 5.0
+
+
 def test_an_agent_that_cannot_be_made_loses_its_games():
     played = play_unit(unit("random", "ppo:nowhere"))
     assert played.errors == ("", "crash") and "there is no checkpoint nowhere" in played.message
@@ -252,7 +300,7 @@ def test_faults_never_stop_the_rest_and_are_counted(monkeypatch, file, tmp_path)
     done = run("tournament", file, "agents=[random, greedy, broken]")
     assert done.exit_code == 0 and "errors" in done.output
     with Results(tmp_path / "runs/small/results.sqlite") as results:
-        rows = list(results.rows("small"))
+        rows = list(results.rows(runs_name(tmp_path)))
     assert len(rows) == 3 * 4 * FEWEST
     assert all(("broken" in r.agents) == ("crash" in r.errors) for r in rows)
 
@@ -269,13 +317,13 @@ def test_an_alarm_interrupts_and_is_taken_back():
 
 
 def test_a_game_is_counted_once_however_often_it_is_kept(tmp_path):
-    rows = play_units(None, [unit("random", "greedy", deal=deal) for deal in range(3)])
+    rows = play_units(False, [unit("random", "greedy", deal=deal) for deal in range(3)])
     with Results(tmp_path / "r.sqlite") as results:
         assert results.add("one", rows) == 3
         assert results.add("two", rows[:2]) == 0
         assert results.alarms() == 0
         assert list(results.rows("one")) == sorted(rows, key=lambda r: r.unit)
-        assert len(list(results.rows("two"))) == 2 and results.runs() == ["one", "two"]
+        assert len(list(results.rows("two"))) == 2
         assert results.known(r.unit for r in rows[1:]) == {r.unit for r in rows[1:]}
 
 
@@ -296,6 +344,11 @@ def test_results_are_in_wal_mode_and_a_foreign_file_is_refused(tmp_path):
     (tmp_path / "text.sqlite").write_text("no database at all, but a text of some length" * 50)
     with pytest.raises(BadResults, match="cannot be used for results"):
         Results(tmp_path / "text.sqlite")
+    with (
+        Results(tmp_path / "r.sqlite", create=False) as results,
+        pytest.raises(sqlite3.OperationalError, match="readonly"),
+    ):
+        results.add("x", [row(["a", "b"], [1, 2])])
     with pytest.raises(BadResults, match="there are no results"):
         Results(tmp_path / "none.sqlite", create=False)
     later = sqlite3.connect(tmp_path / "later.sqlite")
@@ -305,6 +358,31 @@ def test_results_are_in_wal_mode_and_a_foreign_file_is_refused(tmp_path):
         Results(tmp_path / "later.sqlite")
 
 
+def test_the_id_of_a_unit_is_of_what_its_board_holds(tmp_path):
+    source = sorted(airenv.game(NAME).folder.glob("board*.toml"))[0].read_text()
+    own = tmp_path / "own.toml"
+
+    def id_with(text):
+        own.write_text(text)
+        open_table.cache_clear()
+        return Unit(NAME, (("board", str(own)), ("players", FEWEST)), ("random",) * FEWEST, 1).id
+
+    first = id_with(source)
+    assert id_with(source + "\n# a comment changes nothing\n") == first
+    others = set()
+    for number in re.finditer(r"(?m)(?<== )\d+$", source):
+        with contextlib.suppress(BoardError):  # not every number can be another
+            others.add(id_with(f"{source[: number.start()]}{int(number[0]) - 1}{source[number.end() :]}"))
+    assert others and first not in others
+
+
+def test_the_id_of_a_search_is_of_the_settings_in_force(monkeypatch):
+    before = unit("random", "mcts:sims=5").id
+    monkeypatch.setattr("agents.mcts.tuned", lambda game: {"c": 9.0})
+    assert unit("random", "mcts:sims=5").id != before
+    assert unit("random", "greedy").id == unit("random", "greedy").id
+
+
 # -- runs --------------------------------------------------------------------------------------------
 
 
@@ -312,12 +390,42 @@ def test_a_tournament_goes_on_where_it_stands_and_may_get_more_deals(file, tmp_p
     assert run("tournament", file).exit_code == 0
     played = []
     monkeypatch.setattr(
-        "experiments.playing.play_units", lambda shared, units: played.extend(units) or [play_unit(u) for u in units]
+        "experiments.playing.play_units", lambda apart, units: played.extend(units) or [play_unit(u) for u in units]
     )
     assert run("tournament", file).exit_code == 0
     assert played == []
     assert run("tournament", file, "deals=6").exit_code == 0
     assert {unit.deal for unit in played} == {4, 5} and len(played) == 2 * FEWEST
+
+
+def test_games_that_are_no_longer_in_the_plan_are_not_counted(file, tmp_path):
+    run("tournament", file, "deals=6")
+    run("tournament", file, "deals=2")
+    with Results(tmp_path / "runs/small/results.sqlite") as results:
+        assert len(list(results.rows(runs_name(tmp_path)))) == 2 * FEWEST
+        assert len(list(results.rows())) == 6 * FEWEST, "nothing that was played is thrown away"
+
+
+def test_runs_of_one_name_in_one_file_are_told_apart(file, tmp_path):
+    shared = f"results={tmp_path / 'all.sqlite'}"
+    run("tournament", file, shared)
+    run("tournament", file, shared, f"out={tmp_path / 'others'}", "agents=[random, 'greedy:epsilon=0.5']")
+    with Results(tmp_path / "all.sqlite") as results:
+        mine = {line for row in results.rows(runs_name(tmp_path)) for line in row.agents}
+        others = {line for row in results.rows(str(tmp_path / "others/small")) for line in row.agents}
+    assert mine == {"random", "greedy"} and others == {"random", "greedy:epsilon=0.5"}
+
+
+def test_what_another_run_has_played_meanwhile_counts_here_too(tmp_path):
+    """A question must see every deal, whoever played it."""
+    setting = config(out=str(tmp_path), deals=6)
+    units = plan(setting)
+    with Results(tmp_path / "r.sqlite") as results:
+        play = Play(setting, units, results)
+        results.add("another", [play_unit(unit) for unit in units[3:7]])
+        handed = [row.unit for rows in play.rows() for row in rows]
+        assert sorted(handed) == sorted(unit.id for unit in units)
+        assert len(list(results.rows(setting.run))) == len(units)
 
 
 def test_another_configuration_in_the_same_folder_is_refused(file):
@@ -331,7 +439,7 @@ def test_a_run_that_shares_a_file_does_not_play_the_same_games_again(file, tmp_p
     assert run("tournament", file, shared).exit_code == 0
     assert run("tournament", file, shared, "name=second").exit_code == 0
     with Results(tmp_path / "all.sqlite") as results:
-        assert list(results.rows("small")) == list(results.rows("second"))
+        assert list(results.rows(runs_name(tmp_path))) == list(results.rows(runs_name(tmp_path, "second")))
         assert len(list(results.rows())) == 4 * FEWEST
 
 
@@ -376,6 +484,14 @@ def test_budgets_are_equal_for_all_that_search(monkeypatch):
         (["executor=thread"], "inline"),
         (["sprt.agent=greedy", "sprt.against=nobody", "sprt.gain=0.1"], "none of the agents"),
         (["tables=[{gam: x}]"], "Did you mean game?"),
+        ([f"tables=[{{game: {NAME}, options: {{players: 2}}}}]"], "players is no option"),
+        ([f"tables=[{{game: {NAME}, options: {{name: x}}}}]"], "name is no option"),
+        ([f"tables=[{{game: {NAME}, options: {{board: [1]}}}}]"], "valid string"),
+        (["anchor=nobody"], "anchor nobody is none of the agents"),
+        (["address=auto"], "goes with executor ray"),
+        (["name=.."], "pattern"),
+        (["timeout=.inf"], "finite number"),
+        (["agents=[random, ' random']"], "named twice"),
     ],
 )
 def test_mistakes_in_a_configuration_are_told(file, changes, says):
@@ -386,8 +502,11 @@ def test_mistakes_in_a_configuration_are_told(file, changes, says):
 
 def test_mistakes_in_names_are_told_before_anything_is_played(file, tmp_path):
     for changes, says in ((["agents=[random, gredy]"], "greedy"), ([f"tables=[{{game: {NAME}x}}]"], NAME)):
-        with pytest.raises(Exception, match=says):
-            tournament.start(Console(), file, changes)
+        for dry_run in (False, True):
+            with pytest.raises(AirenvError, match=says):
+                tournament.start(Console(), file, changes, dry_run)
+    with pytest.raises(BadResults, match="cannot be used"):
+        tournament.start(Console(), file, [f"results={tmp_path}"])
     assert not (tmp_path / "runs").exists()
 
 
@@ -439,19 +558,53 @@ def test_comparisons_count_ties_half_and_every_seat():
     assert decision._shares(row(["a", "c"], [1, 2])) == []
 
 
+def test_a_game_that_a_third_one_cut_short_says_nothing_of_two_others():
+    decision = Decision(Question(agent="a", against="b", gain=0.1), [])
+    third = Row(**{**vars(row(["a", "b", "c"], [1.5, 1.5, 3])), "errors": ("", "", "crash")})
+    assert decision._shares(third) == []
+    own = Row(**{**vars(row(["a", "b", "c"], [1.5, 3, 1.5])), "errors": ("", "timeout", "")})
+    assert decision._shares(own) == [1.0]
+
+
 def test_a_tournament_stops_as_soon_as_the_question_is_decided(file, tmp_path):
     done = run("tournament", file, "deals=500", "--sprt", "greedy", "random", "0.2")
-    assert done.exit_code == 0 and "is greedy better than random by 0.2? yes" in done.output
+    assert done.exit_code == 0 and "is greedy better than random by 0.2, rather than even? yes" in done.output
     with Results(tmp_path / "runs/small/results.sqlite") as results:
-        assert len(list(results.rows("small"))) < 200
+        assert len(list(results.rows(runs_name(tmp_path)))) < 200
     again = run("tournament", file, "deals=500", "--sprt", "greedy", "random", "0.2")
     assert "yes" in again.output
 
 
 def test_outcomes_of_a_deal_belong_together_whoever_plays():
-    rows = play_units(None, [unit("random", "greedy"), unit("greedy", "random"), unit("random", "greedy", deal=2)])
+    rows = play_units(False, [unit("random", "greedy"), unit("greedy", "random"), unit("random", "greedy", deal=2)])
     deals = [outcome.deal for outcome in outcomes(rows)]
     assert deals[0] == deals[1] != deals[2]
+
+
+def outcome(agents, ranks, errors, deal):
+    return Outcome(tuple(agents), tuple(ranks), (0.0,) * len(agents), str(deal), tuple(errors))
+
+
+def test_the_faults_of_one_say_nothing_of_the_others_among_themselves():
+    games = [outcome("ab", (1.0, 2.0), ("", ""), deal) for deal in range(30)]
+    games += [outcome("ab", (2.0, 1.0), ("", ""), deal) for deal in range(30, 40)]
+    faulty = [outcome("abx", (1.5, 1.5, 3.0), ("", "", "crash"), deal) for deal in range(40, 240)]
+    alone = {rating.agent: rating.rating for rating in rate(games, anchor="b")}
+    beside = {rating.agent: rating.rating for rating in rate(games + faulty, anchor="b")}
+    assert beside["a"] == pytest.approx(alone["a"], abs=3.0)
+    assert beside["x"] < -600
+    shares = {(pair.agent, pair.other): pair for pair in pairwise(games + faulty)}
+    assert shares["a", "b"].share == 0.75 and shares["a", "b"].games == 40
+    assert shares["a", "x"].share == 1.0 and shares["a", "x"].games == 200
+
+
+# -- what is shown -----------------------------------------------------------------------------------
+
+
+def test_a_narrow_screen_gets_a_narrow_ladder():
+    ratings = rate([outcome("ab", (1.0, 2.0), ("", ""), deal) for deal in range(12)])
+    assert len(ladder_table("x", ratings, 40).columns) == 3
+    assert len(ladder_table("x", ratings, 100).columns) == 8
 
 
 # -- evaluations -------------------------------------------------------------------------------------
@@ -470,14 +623,23 @@ def test_an_evaluation_gives_shares_with_intervals_against_every_field(tmp_path)
     assert np.mean([score["share"] > 1 / score["players"] for score in found]) > 0.5
 
 
+def test_tables_of_an_evaluation_are_told_apart():
+    values = {"name": "e", "tables": [{"game": NAME, "players": [FEWEST]}], "agent": "greedy", "against": ["random"]}
+    config = parse_config(evaluate.EvaluateConfig, {**values, "games": 4}, "test")
+    rows = play_units(False, evaluate.plan(config))
+    other = [Row(**{**vars(r), "options": {**r.options, "variant": True}}) for r in rows]
+    found = evaluate.scores(config, rows + other)
+    assert list(found) == [NAME, f"{NAME}, variant=True"] and [len(scores) for scores in found.values()] == [1, 1]
+
+
 def test_an_evaluation_equals_the_match_on_the_same_deals(tmp_path):
     from experiments.matches import play_match
 
     values = {"name": "e", "tables": [{"game": NAME, "players": [FEWEST]}], "agent": "greedy", "against": ["random"]}
     config = parse_config(evaluate.EvaluateConfig, {**values, "games": 10, "seed": 3}, "test")
-    rows = play_units(None, evaluate.plan(config))
+    rows = play_units(False, evaluate.plan(config))
     match = play_match(airenv.game(NAME, players=FEWEST), "greedy", "random", 10, seed=3)
-    assert evaluate.scores(config, rows)[0].shares == match.shares
+    assert [score.shares for score in evaluate.scores(config, rows)[NAME]] == [match.shares]
 
 
 def test_an_agent_is_not_measured_against_itself():
