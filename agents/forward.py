@@ -12,6 +12,7 @@ from airenv.core.jit import jit
 from airenv.core.random import next_word
 
 WORDS = 2**32
+HEADS = 2  # policy and value, the last of the layers
 
 
 def packed(weights: Weights) -> tuple[np.ndarray, np.ndarray]:
@@ -31,19 +32,25 @@ def workspace(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def forward_one(numbers, shapes, observation, work, logits):
     """Write the logits of an observation; returns its value. `work` is a workspace."""
     hidden, found = work
+    seen, place = through_trunk(numbers, shapes, observation, hidden, found)
+    place = linear(numbers, place, seen, logits, found)
+    value = hidden[shapes.shape[0] % 2, :1]  # the row that the trunk's last layer left free
+    linear(numbers, place, seen, value, found)
+    return value[0]
+
+
+@jit
+def through_trunk(numbers, shapes, observation, hidden, found):
+    """What the trunk makes of an observation, in a row of `hidden`, and the place of the policy's numbers."""
     inputs = observation
-    place = 0
-    trunk = shapes.shape[0] - 2
-    for layer in range(trunk):
+    place = np.int64(0)
+    for layer in range(shapes.shape[0] - HEADS):
         outputs = hidden[layer % 2, : shapes[layer, 1]]
         place = linear(numbers, place, inputs, outputs, found)
         for k in range(outputs.shape[0]):
             outputs[k] = max(outputs[k], np.float32(0.0))
         inputs = outputs
-    place = linear(numbers, place, inputs, logits, found)
-    value = hidden[trunk % 2, :1]
-    linear(numbers, place, inputs, value, found)
-    return value[0]
+    return inputs, place
 
 
 @jit

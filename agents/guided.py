@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from agents.forward import linear, masked_softmax
+from agents.forward import HEADS, linear, masked_softmax, through_trunk
 from agents.tree import (
     NONE,
     ROOT,
@@ -281,21 +281,13 @@ def read_values(settings, tree, values, first, utility):
 @jit
 def answer(numbers, shapes, questions, observations, hidden, found, logits, values):
     """The network's answers: logits where a prior was asked for, else a value; `hidden` and `found` are scratch."""
-    trunk = shapes.shape[0] - 2
+    head = shapes[shapes.shape[0] - HEADS]  # the policy's
     for slot in range(questions.shape[0]):
-        inputs = observations[slot]
-        place = np.int64(0)
-        for layer in range(trunk):
-            outputs = hidden[layer % 2, : shapes[layer, 1]]
-            place = linear(numbers, place, inputs, outputs, found)
-            for k in range(outputs.shape[0]):
-                outputs[k] = max(outputs[k], np.float32(0.0))
-            inputs = outputs
+        seen, policy = through_trunk(numbers, shapes, observations[slot], hidden, found)
         if questions[slot] == ASK_PRIOR:
-            linear(numbers, place, inputs, logits[slot], found)
+            linear(numbers, policy, seen, logits[slot], found)
         else:
-            policy = (shapes[trunk, 0] + 1) * shapes[trunk, 1]
-            linear(numbers, place + policy, inputs, values[slot : slot + 1], found)
+            linear(numbers, policy + (head[0] + 1) * head[1], seen, values[slot : slot + 1], found)
 
 
 # -- before and after ------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import tomllib
+from abc import ABC, abstractmethod
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -47,7 +48,7 @@ def tuned(game: Game) -> dict[str, Any]:
     return dict(_tuned_file(game.folder / TUNED).get("players", {}).get(str(game.players), {}))
 
 
-class SearchAgent:
+class SearchAgent(ABC):
     """Searches every decision anew. `stop()` from another thread makes it answer with its best move so far."""
 
     kind: ClassVar[str]
@@ -63,9 +64,9 @@ class SearchAgent:
         self._running: set[Search] = set()
         self._lock = threading.Lock()
 
+    @abstractmethod
     def settings(self, game: Game) -> Settings:
         """How this agent searches in a game."""
-        raise NotImplementedError
 
     def search(self, seat: Seat, rng: np.random.Generator) -> Search:
         """The search for a decision, not yet begun."""
