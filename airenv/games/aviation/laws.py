@@ -29,6 +29,8 @@ def check(board, state):
             return 8
     if not pool_holds(state):
         return 7
+    if state["forgotten"]:
+        return 9
     return 0
 
 

@@ -95,6 +95,7 @@ LAWS = {
     6: "the red drawing pile is never empty",
     7: "the red pile holds no more of a city than it is known it may",
     8: "the winner, and only a winner, has laid San Francisco",
+    9: "what seats know is kept up, but in rollouts, which nobody looks at",
 }
 
 # Observation slices, own seat first, then clockwise.

@@ -49,7 +49,7 @@ from airenv.games.aviation.layout import (
 
 @jit
 def new_game(board, state, seed):
-    """Shuffle both packs, deal five cards each, turn up the first discard; left of the dealer starts."""
+    """Shuffle both packs, deal five cards each, turn up the first discard; left of the dealer starts (AV-01)."""
     seed_generator(state["rng"], seed)
     clear(state)
     know_nothing(board, state)
@@ -196,7 +196,7 @@ def step(board, state, action):
 
 @jit
 def begin_turn(board, state, seat):
-    """Give the turn to a seat, past those who lose theirs to a parachute."""
+    """Give the turn to a seat, past those who lose theirs to a parachute (AV-08); it draws first (AV-02, AV-12)."""
     while True:
         if state["turns"] >= board["max_turns"]:
             state["over"] = TRUNCATED
@@ -339,7 +339,7 @@ def lay_delay(board, state, left):
 
 @jit
 def fair_weather(board, state, seat):
-    """Lifts the drawer's own delay; if a card fits now, the turn goes on from five cards."""
+    """Lifts the drawer's own delay (AV-07); if a card fits now, the turn goes on from five cards (AV-04)."""
     if state["delayed"][seat]:
         state["delayed"][seat] = 0
         discard_blue(state, DELAY)
@@ -363,7 +363,7 @@ def secret_choice(board, state):
 
 @jit
 def choose_to_pass(board, state, card):
-    """One player's secret choice; after the last one all cards move at once."""
+    """One player's secret choice; after the last one all cards move at once (AV-06)."""
     state["passing"][state["player"]] = card
     state["player"] = to_the_left(board, state["player"], 1)
     if state["player"] == state["on_turn"]:
@@ -428,6 +428,6 @@ def take_discard(state):
 
 @jit
 def scores(board, state, out):
-    """One winner; the others are not ranked among themselves."""
+    """One winner; the others are not ranked among themselves (AV-10)."""
     for seat in range(board["players"]):
         out[seat] = 1.0 if state["winner"] == seat else 0.0

@@ -328,3 +328,43 @@ def test_the_second_blue_card_after_a_release_counts_like_any_other(blue):  # AV
 def test_of_a_release_fair_weather_lies_on_top_of_the_delay():
     t = table(hands=[DULL], piles=[BOSTON], delayed=[0], red=[ST_LOUIS], blue=[FAIR_WEATHER]).turn("Chicago")
     assert t["blue_top"] == FAIR_WEATHER and t.game.view(t.state, 1)["blue"]["top"] == "fair weather"
+
+
+# -- the news ----------------------------------------------------------------------------------------
+
+
+def news(t, name):
+    """What everybody saw come of an action."""
+    before = t.game.clone(t.state)
+    t.play(name)
+    return t.game.happenings(before, t.state)
+
+
+def test_the_news_tell_what_everybody_saw():
+    t = table(hands=[[BOSTON, NEW_YORK, *DULL[:3]]], red=[ST_LOUIS])
+    assert news(t, PILE) == ["Player 0 lays Boston, New York"]
+    blocked = {"piles": [BOSTON], "delayed": [0], "red": [ST_LOUIS], "blue": [FAIR_WEATHER]}
+    t = table(hands=[DULL], **blocked).play(PILE)
+    assert news(t, "discard Chicago") == ["the blue card is fair weather", "the delay is lifted"]
+    t = table(hands=[[NEW_YORK, *DULL[:4]]], piles=[BOSTON], delayed=[0], red=[ST_LOUIS], blue=[FAIR_WEATHER]).play(
+        PILE
+    )
+    told = news(t, "discard Detroit")
+    assert told == ["the blue card is fair weather", "the delay is lifted", "Player 0 lays New York"]
+    t = transfer().play("pass Denver", "pass Minneapolis", "pass St. Louis")
+    assert news(t, "pass San Francisco") == ["all cards move to the left"]
+
+
+@pytest.mark.parametrize("lost", [0, 1, 2])
+def test_the_news_tell_who_loses_a_turn(lost):
+    t = table(parachute=range(1, 1 + lost), red=[ST_LOUIS], blue=[FAIR_WEATHER]).play(PILE)
+    told = news(t, t.legal()[-1])
+    assert told == ["the blue card is fair weather", *(f"Player {seat} loses a turn" for seat in range(1, 1 + lost))]
+
+
+def test_the_news_tell_of_a_win_and_of_a_cut_off():
+    t = table(hands=[[SAN_FRANCISCO, *DULL[:4]]], piles=[DENVER], red=[ST_LOUIS])
+    assert news(t, PILE) == ["Player 0 lays San Francisco", "Player 0 wins"]
+    t = table(2, max_turns=3, blue=[FAIR_WEATHER, PARACHUTE]).turn().play(PILE)
+    told = news(t, t.legal()[-1])
+    assert told == ["the blue card is fair weather", "Player 0 loses a turn", "the game is cut off"]

@@ -170,9 +170,33 @@ def test_what_one_draws_oneself_is_no_longer_in_the_pile():  # AV-11
     drawn = int(t["red"][t["red_size"] - 1])
     before = t.game.observe(t.state, 1)[layout.SLICES["pool"]]
     t.play(PILE)
-    if t["phase"] == layout.DISCARDING:
-        after = t.game.observe(t.state, 1)[layout.SLICES["pool"]]
-        assert np.rint((before - after) * 6).astype(int).tolist() == [int(c == drawn) for c in range(1, 13)]
+    assert t["phase"] == layout.DISCARDING
+    after = t.game.observe(t.state, 1)[layout.SLICES["pool"]]
+    assert np.rint((before - after) * 6).astype(int).tolist() == [int(c == drawn) for c in range(1, 13)]
+
+
+def test_a_fitting_card_discarded_in_the_open_leaves_one_less_that_may_fit():  # AV-11
+    blocked = {"hands": [[NEW_YORK, *DULL[:4]]], "piles": [BOSTON], "delayed": [0], "blue": [DELAY]}
+    t = table(**blocked, red=[ST_LOUIS]).turn("New York")
+    assert [t.may_fit(observer, 0) for observer in (1, 2, 3)] == [5] * 3
+    t = table(**blocked, discard=[DETROIT, NEW_YORK]).play(TOP, "discard New York")
+    assert [t.may_fit(observer, 0) for observer in (1, 2, 3)] == [6] * 3, "the known one may be gone, not another"
+
+
+def test_a_fitting_card_passed_on_leaves_one_less_that_may_fit_to_its_receiver():  # AV-11
+    t = transfer(hands=[[NEW_YORK, *DULL[:4]], *HANDS[1:]], piles=[BOSTON], delayed=[0])
+    t.state["may_fit"][0][0, :] = 3
+    t.play("pass New York", "pass Minneapolis", "pass St. Louis", "pass San Francisco")
+    # one card came in: it may fit to all but its sender, seat 3
+    assert [t.may_fit(observer, 0) for observer in (1, 2, 3)] == [3, 4, 3]
+
+
+def test_a_renewed_pile_is_known_to_everybody_in_every_world():  # AV-11
+    t = table(3, red=[DENVER], rest="discard").play(PILE)
+    pile = np.bincount(t["red"][: t["red_size"]], minlength=13)
+    for world in t.worlds(1):
+        for other in (0, 2):
+            assert world["pool"][other].tolist() == pile.tolist()
 
 
 def test_hands_are_hidden_and_counts_are_public():  # AV-11

@@ -59,8 +59,10 @@ def break_law(law, s):
         s["discard_size"], s["red_size"] = s["discard_size"] + s["red_size"], 0
     elif law == 7:
         s["pool"][2, s["red"][0]] = 0
-    else:
+    elif law == 8:
         s["winner"] = 2
+    else:
+        s["forgotten"] = 1
 
 
 @pytest.mark.parametrize("law", sorted(layout.LAWS))

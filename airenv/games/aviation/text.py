@@ -71,11 +71,12 @@ def happenings(file: BoardFile, board: np.void, before: np.void, after: np.void)
         told.append(f"Player {seat} lays {', '.join(laid)}")
     if before["phase"] == PASSING and not after["passing"].any():
         told.append("all cards move to the left")
-    lost = range(int(before["turns"]) + 1, int(after["turns"]))
+    cut_off = after["over"] == TRUNCATED  # else the last turn begun is being played
+    lost = range(int(before["turns"]) + 1, int(after["turns"]) + cut_off)
     told += [f"Player {(seat + left) % int(board['players'])} loses a turn" for left, _ in enumerate(lost, 1)]
     if after["winner"] >= 0:
         told.append(f"Player {after['winner']} wins")
-    elif after["over"] == TRUNCATED:
+    elif cut_off:
         told.append("the game is cut off")
     return told
 
