@@ -24,6 +24,7 @@ from rich.progress import track
 from rich.table import Table
 
 import airenv
+from agents.executors import available_cores
 from agents.search import Search, Settings
 from airenv.byhand import Game
 from airenv.core import kernels
@@ -31,7 +32,6 @@ from airenv.core.errors import BadOption
 from airenv.core.files import write_text
 from airenv.seat import Seat
 from experiments.configs import NAME_PATTERN, Config, as_yaml, load_config, versions
-from experiments.matches import cores
 
 REPEATS = 3
 BATCH = 4096
@@ -62,7 +62,7 @@ def random_play(game: Game, games: int = 200) -> Callable[[], int]:
 
 def random_play_on_all_cores(game: Game, games: int = 200) -> Callable[[], int]:
     """The same in as many threads as there are cores; the compiled loops hold no lock."""
-    threads = cores()
+    threads = available_cores()
     pool = ThreadPoolExecutor(threads)
     return lambda: sum(pool.map(lambda seed: game.random_playouts(games, seed=seed), range(threads)))
 
@@ -152,7 +152,7 @@ def search(game: Game, threads: int = 1, sims: int = SIMULATIONS) -> Callable[[]
 
 def search_on_all_cores(game: Game) -> Callable[[], int]:
     """The same with a tree for each core, each in its thread."""
-    return search(game, threads=cores())
+    return search(game, threads=available_cores())
 
 
 FIGURES: dict[str, tuple[str, Callable[[Game], Callable[[], int]]]] = {

@@ -7,7 +7,6 @@ over deals, as the games of a deal are not independent.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from rich.table import Table
 
 import airenv
 from agents import make_agent
+from agents.executors import available_cores
 from agents.match import play_game
 from airenv.byhand import Game
 from airenv.seat import Agent
@@ -51,10 +51,6 @@ class Score:
         if self.low > self.fair:
             return "better"
         return "worse" if self.high < self.fair else "no difference shown"
-
-
-def cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def deal_share(game: Game, agent: str | Agent, field: str, deal: int) -> float:
@@ -94,7 +90,7 @@ def play_match(
     make_agent(field)
     deals = range(seed, seed + number_of_deals(game, games))
     shares = []
-    with ThreadPoolExecutor(workers or cores()) as pool:
+    with ThreadPoolExecutor(workers or available_cores()) as pool:
         try:
             for share in pool.map(lambda deal: deal_share(game, agent, field, deal), deals):
                 shares.append(share)

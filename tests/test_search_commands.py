@@ -200,11 +200,12 @@ def test_the_table_of_strengths_is_whole_and_says_how_it_was_made():
         strength.insert("no marks", [])
 
 
-def test_code_of_the_readme_runs():
-    block = re.findall(r"^```python\n(.*?)^```", (ROOT / "agents" / "README.md").read_text(), re.DOTALL | re.MULTILINE)[
-        0
-    ]
+def test_code_of_the_readme_runs_and_tells_what_it_found(capsys):
+    page = (ROOT / "agents" / "README.md").read_text()
+    (block,) = re.findall(r"^```python\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     exec(compile(block, "agents/README.md", "exec"), {"__name__": "__main__"})
+    *moves, line = capsys.readouterr().out.splitlines()
+    assert moves and line.startswith("['")
 
 
 def test_a_watched_search_is_kept_with_its_line(tmp_path):
